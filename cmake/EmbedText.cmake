@@ -1,0 +1,15 @@
+# tilecopy_embed_text(FILE OUTPUT): writes FILE as C++ raw string literals, for `#include` inside an
+# initialiser. Literals are cut at 8 KiB, below every compiler's limit.
+function(tilecopy_embed_text file output)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  string(LENGTH "${text}" length)
+  set(literals "")
+  set(at 0)
+  while(at LESS length)
+    string(SUBSTRING "${text}" ${at} 8192 piece)
+    string(APPEND literals "R\"embedded(${piece})embedded\"\n")
+    math(EXPR at "${at} + 8192")
+  endwhile()
+  file(CONFIGURE OUTPUT ${output} CONTENT "@literals@" @ONLY)
+endfunction()
