@@ -1,0 +1,153 @@
+// Compiling a function for a target, and running and asking the result.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tilecopy/language.h"
+#include "tilecopy/tensor.h"
+
+namespace tilecopy {
+
+struct CompileOptions {
+  /// Optimisation level of the system C compiler, 0 to 3.
+  int opt_level = 3;
+  /// Whether to look in and add to the kernel cache.
+  bool use_cache = true;
+};
+
+/// One rule of a way to carry out a copy, and what the planner found.
+struct RuleReport {
+  std::string id;      ///< such as "host_run.contiguous"
+  bool ok = false;
+  std::string needed;
+  std::string found;
+  std::string advice;  ///< what would satisfy the rule; may be empty
+};
+
+/// A better way that was not taken, and the first rule it failed.
+struct RejectedMethod {
+  std::string method;
+  RuleReport rule;
+};
+
+/// The decision about one tile operation.
+struct CopyPlan {
+  int id = -1;
+  std::string operation;  ///< such as "copy A -> tile"
+  Location where;
+  std::string method;
+  /// What was chosen, by name, such as {"run_bytes", "256"}.
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::vector<RejectedMethod> rejected;
+  /// What became of each hint, in sentences.
+  std::vector<std::string> remarks;
+};
+
+/// The time a stage of the compiler took.
+struct StageTime {
+  std::string stage;
+  double milliseconds = 0;
+};
+
+/// An argument of a launch: a tensor or a scalar, converted from what the caller has.
+class Argument {
+ public:
+  Argument(TensorView view) : value_(std::move(view)) {}                      // NOLINT
+  Argument(Tensor& tensor) : value_(tensor.view()) {}                         // NOLINT
+  Argument(const Tensor& tensor) : value_(tensor.view()) {}                   // NOLINT
+  template <std::integral T>
+  Argument(T value) : value_(static_cast<std::int64_t>(value)) {}             // NOLINT
+  template <std::floating_point T>
+  Argument(T value) : value_(static_cast<double>(value)) {}                   // NOLINT
+
+  const std::variant<TensorView, std::int64_t, double>& value() const { return value_; }
+
+ private:
+  std::variant<TensorView, std::int64_t, double> value_;
+};
+
+/// An argument and the user's line that launches with it.
+struct ArgumentAt {
+  template <typename T>
+    requires std::constructible_from<Argument, T>
+  ArgumentAt(T&& value, Location where = std::source_location::current())  // NOLINT
+      : argument(std::forward<T>(value)), at(where) {}
+
+  Argument argument;
+  Location at;
+};
+
+struct LaunchOptions {
+  /// Threads of the cpu target; 0 for OMP_NUM_THREADS, or all cores without it.
+  int threads = 0;
+};
+
+/// A kernel that is ready to run. Copies share one kernel; launches may run concurrently.
+class CompiledKernel {
+ public:
+  struct Impl;
+  explicit CompiledKernel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+  /// Runs the kernel on tensors and scalars in the order of the function's parameters, and waits.
+  /// Raises E07xx before anything is written when an argument does not fit.
+  template <typename... Rest>
+  void operator()(ArgumentAt first, Rest&&... rest) const {
+    run({std::move(first.argument), Argument(std::forward<Rest>(rest))...}, {}, first.at);
+  }
+  void operator()(Location where = std::source_location::current()) const { run({}, {}, where); }
+  void run(const std::vector<Argument>& arguments, const LaunchOptions& options = {},
+           Location where = std::source_location::current()) const;
+
+  const std::string& name() const;
+  const std::string& target() const;
+  /// The generated source, as it was compiled.
+  const std::string& source() const;
+  /// What was chosen for each tile operation and why, as text and as JSON.
+  std::string explain() const;
+  std::string explain_json() const;
+  const std::vector<CopyPlan>& plans() const;
+  /// E0603 for a handle of another function.
+  const CopyPlan& plan(CopyHandle handle, Location where = std::source_location::current()) const;
+  /// Each stage's time, in order; "build" is the C compiler's or, on a hit, the cache's.
+  const std::vector<StageTime>& times() const;
+  bool from_cache() const;
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// Compiles for a target such as "cpu". An empty target is TILECOPY_TARGET, or "cpu" without it.
+/// Raises E04xx for programs that break a rule, E06xx for targets, E08xx when building fails.
+CompiledKernel compile(const Function& function, const std::string& target = {},
+                       const CompileOptions& options = {},
+                       Location where = std::source_location::current());
+/// Compiles several functions into one module, which is quicker than one by one. Names may repeat.
+std::vector<CompiledKernel> compile(std::span<const Function> functions,
+                                    const std::string& target = {},
+                                    const CompileOptions& options = {},
+                       Location where = std::source_location::current());
+
+/// The IR after a stage, in the text form: "language", "infer_layouts" or "lower".
+std::string stage_text(const Function& function, const std::string& target,
+                       const std::string& stage,
+                       Location where = std::source_location::current());
+
+struct TargetInfo {
+  std::string name;
+  bool available = false;
+  std::string detail;  ///< what runs it here, or what is missing
+};
+std::vector<TargetInfo> targets();
+
+std::string_view version();
+
+}  // namespace tilecopy
