@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <fstream>
 
 namespace tilecopy {
@@ -22,8 +24,12 @@ std::string source_line(Location where) {
   for (int number = 0; number < where.line; ++number) {
     if (!std::getline(file, line)) return {};
   }
+  // A file that is no text would garble the message.
+  bool text = std::none_of(line.begin(), line.end(), [](unsigned char c) {
+    return std::iscntrl(c) && c != '\t' && c != '\r';
+  });
   auto first = line.find_first_not_of(" \t");
-  return first == std::string::npos ? std::string{} : line.substr(first);
+  return !text || first == std::string::npos ? std::string{} : line.substr(first);
 }
 
 std::string render(const ErrorReport& report) {

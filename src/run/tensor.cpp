@@ -248,7 +248,8 @@ TensorView TensorView::as(DType other, Location where) const {
   if (bits(other) != bits(dtype)) {
     raise(ErrorCode::E0702, where,
           {.needed = fmt::format("a dtype of {} bits", bits(dtype)),
-           .found = fmt::format("{}, which has {}", to_string(other), bits(other))});
+           .found = fmt::format("{}, which has {}", to_string(other), bits(other)),
+           .help = "convert the values with a copy to a tensor of the other dtype"});
   }
   TensorView view = *this;
   view.dtype = other;

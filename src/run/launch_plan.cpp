@@ -1,0 +1,67 @@
+#include "run/launch_plan.h"
+
+#include <algorithm>
+
+namespace tilecopy::run {
+namespace {
+
+// Floor division and modulo, 0 for a divisor of 0, as everywhere in the language.
+std::optional<std::int64_t> floor_div(std::int64_t a, std::int64_t b) {
+  if (b == 0) return 0;
+  if (a == INT64_MIN && b == -1) return std::nullopt;
+  std::int64_t quotient = a / b;
+  return quotient - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
+
+std::optional<std::int64_t> apply(SizeProgram::Op op, std::int64_t a, std::int64_t b) {
+  using Op = SizeProgram::Op;
+  std::int64_t result = 0;
+  bool overflow = false;
+  switch (op) {
+    case Op::add: overflow = __builtin_add_overflow(a, b, &result); break;
+    case Op::sub: overflow = __builtin_sub_overflow(a, b, &result); break;
+    case Op::mul: overflow = __builtin_mul_overflow(a, b, &result); break;
+    case Op::div: return floor_div(a, b);
+    case Op::mod:
+      if (b == 0 || b == -1) return 0;
+      return a - *floor_div(a, b) * b;
+    case Op::min: return std::min(a, b);
+    case Op::max: return std::max(a, b);
+    case Op::constant:
+    case Op::symbol:
+    case Op::scalar: return std::nullopt;
+  }
+  if (overflow) return std::nullopt;
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::size_t> SizeProgram::lone_symbol() const {
+  if (steps.size() != 1 || steps[0].op != Op::symbol) return std::nullopt;
+  return static_cast<std::size_t>(steps[0].operand);
+}
+
+std::optional<std::int64_t> SizeProgram::evaluate(const std::vector<std::int64_t>& symbols,
+                                                  const std::vector<std::int64_t>& scalars) const {
+  std::vector<std::int64_t> stack;
+  for (const Step& step : steps) {
+    auto at = static_cast<std::size_t>(step.operand);
+    if (step.op == Op::constant) {
+      stack.push_back(step.operand);
+    } else if (step.op == Op::symbol) {
+      stack.push_back(symbols[at]);
+    } else if (step.op == Op::scalar) {
+      stack.push_back(scalars[at]);
+    } else {
+      std::int64_t b = stack.back();
+      stack.pop_back();
+      std::optional<std::int64_t> result = apply(step.op, stack.back(), b);
+      if (!result) return std::nullopt;
+      stack.back() = *result;
+    }
+  }
+  return stack.back();
+}
+
+}  // namespace tilecopy::run

@@ -1,0 +1,75 @@
+#include "target/target.h"
+
+#include <fmt/format.h>
+
+#include "base/diagnostic.h"
+#include "base/options.h"
+#include "tilecopy/compile.h"
+
+namespace tilecopy::target {
+namespace {
+
+// Architectures whose kernels the planner knows.
+constexpr std::string_view archs[] = {"sm_80", "sm_90a", "sm_100a"};
+
+[[noreturn]] void raise_unknown(const std::string& text) {
+  raise(ErrorCode::E0601, {},
+        {.needed = "cpu, cuda -arch=ARCH or emulator -arch=ARCH, ARCH one of sm_80, sm_90a, sm_100a",
+         .found = fmt::format("\"{}\"", text)});
+}
+
+}  // namespace
+
+std::string Target::to_string() const {
+  switch (kind) {
+    case TargetKind::cpu: return "cpu";
+    case TargetKind::cuda: return "cuda -arch=" + arch;
+    case TargetKind::emulator: return "emulator -arch=" + arch;
+  }
+  return {};
+}
+
+Target parse_target(const std::string& given) {
+  std::string text = given.empty() ? default_target() : given;
+  if (text == "cpu") return {};
+  for (TargetKind kind : {TargetKind::cuda, TargetKind::emulator}) {
+    for (std::string_view arch : archs) {
+      Target target{kind, std::string(arch)};
+      if (target.to_string() == text) return target;
+    }
+  }
+  raise_unknown(text);
+}
+
+void require_available(const Target& target) {
+  if (target.kind == TargetKind::cpu) return;
+  raise(ErrorCode::E0602, {},
+        {.needed = "the cpu target", .found = fmt::format("{}", target.to_string())});
+}
+
+int host_vector_bytes() {
+#if defined(__x86_64__) || defined(__i386__)
+  if (__builtin_cpu_supports("avx512f")) return 64;
+  if (__builtin_cpu_supports("avx")) return 32;
+#endif
+  return 16;
+}
+
+}  // namespace tilecopy::target
+
+namespace tilecopy {
+
+std::vector<TargetInfo> targets() {
+  std::vector<TargetInfo> result = {
+      {"cpu", true,
+       fmt::format("C through the system's compiler, vectors of {} bytes",
+                   target::host_vector_bytes())}};
+  for (const char* kind : {"cuda", "emulator"}) {
+    for (std::string_view arch : target::archs) {
+      result.push_back({fmt::format("{} -arch={}", kind, arch), false, "not in this version"});
+    }
+  }
+  return result;
+}
+
+}  // namespace tilecopy
