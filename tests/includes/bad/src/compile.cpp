@@ -1,0 +1,2 @@
+#include "../tools/main.h"
+#include "lower/pass.h"

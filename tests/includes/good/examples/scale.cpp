@@ -1,0 +1,1 @@
+#include <tilecopy/tilecopy.h>
