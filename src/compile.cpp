@@ -204,7 +204,11 @@ const CopyPlan& CompiledKernel::plan(CopyHandle handle, Location where) const {
 std::string_view version() { return library_version(); }
 
 void dump(const std::string& file, const std::string& text) {
-  if (auto directory = dump_directory()) os::write_file(*directory / file, text);
+  auto directory = dump_directory();
+  if (!directory) return;
+  std::error_code ignored;  // write_file reports a directory that is missing
+  std::filesystem::create_directories(*directory, ignored);
+  os::write_file(*directory / file, text);
 }
 
 }  // namespace tilecopy

@@ -22,8 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t unbounded = ~std::uint64_t{0};
-
 [[noreturn]] void fail_io(const char* needed, const fs::path& path, int error, Location where) {
   raise(ErrorCode::E0605, where,
         {.needed = needed, .found = fmt::format("{}: {}", path.string(), errno_text(error))});
