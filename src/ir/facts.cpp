@@ -214,7 +214,8 @@ Expr Facts::simplify(const Expr& e) const {
     if (result.node() == before.node()) break;
   }
   // A sum in normal form can be a deeper tree than a balanced one of the same size.
-  return result.node()->depth <= max_expr_depth ? result : e;
+  const ExprNode& tree = *result.node();
+  return tree.depth <= max_expr_depth && tree.size <= max_expr_size ? result : e;
 }
 
 Facts kernel_facts(const Kernel& kernel) {

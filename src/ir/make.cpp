@@ -21,14 +21,20 @@ void require_defined(const Expr& e, std::string_view what, Location where) {
         {.needed = fmt::format("a value for {}", what), .found = "an empty expression"});
 }
 
-void require_depth(int depth, Location where) {
-  if (depth <= max_expr_depth) return;
-  raise(ErrorCode::E0427, where,
-        {.needed = fmt::format("at most {} operations inside each other", max_expr_depth),
-         .found = "one more"});
+// `e`, which is new, if it is not too large.
+Expr bounded(Expr e, Location where) {
+  if (e.node()->depth > max_expr_depth) {
+    raise(ErrorCode::E0427, where,
+          {.needed = fmt::format("at most {} operations inside each other", max_expr_depth),
+           .found = "one more"});
+  }
+  if (e.node()->size > max_expr_size) {
+    raise(ErrorCode::E0427, where,
+          {.needed = fmt::format("at most {} operations in one expression", max_expr_size),
+           .found = "more"});
+  }
+  return e;
 }
-
-int depth(const Expr& e) { return e.defined() ? e.node()->depth : 0; }
 
 bool is_literal(const Expr& e) {
   if (const auto* c = as<IntConst>(e)) return c->literal;
@@ -180,8 +186,7 @@ Expr make_unary(UnaryOp op, const Expr& a, Location where) {
   }
   if (Expr value = fold(op, a); value.defined()) return is_literal(a) ? literal_of(value) : value;
   if (Expr same = identity(op, a); same.defined()) return same;
-  require_depth(depth(a) + 1, where);
-  return raw::unary(op, a);
+  return bounded(raw::unary(op, a), where);
 }
 
 Expr make_binary(BinaryOp op, const Expr& a, const Expr& b, Location where) {
@@ -196,8 +201,7 @@ Expr make_binary(BinaryOp op, const Expr& a, const Expr& b, Location where) {
     return literal ? literal_of(value) : value;
   }
   if (Expr same = identity(op, x, y); same.defined()) return same;
-  require_depth(std::max(depth(x), depth(y)) + 1, where);
-  return raw::binary(op, x, y);
+  return bounded(raw::binary(op, x, y), where);
 }
 
 Expr make_select(const Expr& condition, const Expr& a, const Expr& b, Location where) {
@@ -208,29 +212,22 @@ Expr make_select(const Expr& condition, const Expr& a, const Expr& b, Location w
   Expr y = b;
   unify("select", x, y, where);
   if (auto chosen = const_int(condition)) return *chosen != 0 ? x : y;
-  require_depth(std::max({depth(condition), depth(x), depth(y)}) + 1, where);
-  return raw::select(condition, x, y);
+  return bounded(raw::select(condition, x, y), where);
 }
 
 Expr make_cast(const Expr& a, DType dtype, Location where) {
   require_defined(a, "cast", where);
   if (Expr value = fold_cast(a, dtype); value.defined()) return value;
   if (a.dtype() == dtype) return a;
-  require_depth(depth(a) + 1, where);
-  return raw::cast(a, dtype);
+  return bounded(raw::cast(a, dtype), where);
 }
 
 Expr make_load(const Buffer& buffer, std::vector<Expr> indices, const Expr& safe, Location where) {
   if (!buffer.defined())
     raise(ErrorCode::E0411, where, {.needed = "a buffer to read", .found = "an empty buffer"});
-  int height = depth(safe);
-  for (Expr& index : indices) {
-    index = to_index(index, where);
-    height = std::max(height, depth(index));
-  }
-  require_depth(height + 1, where);
+  for (Expr& index : indices) index = to_index(index, where);
   const Expr value = safe.defined() ? coerce(safe, buffer.dtype(), where) : safe;
-  return raw::load(buffer, std::move(indices), value);
+  return bounded(raw::load(buffer, std::move(indices), value), where);
 }
 
 Expr coerce(const Expr& e, DType dtype, Location where) { return make_cast(e, dtype, where); }

@@ -1,5 +1,5 @@
-// Makers of IR nodes. They check dtypes and depth (E0427), give literals a dtype, fold constants and
-// apply trivial identities; with `where` they report errors at the user's line.
+// Makers of IR nodes. They check dtypes and depth (E0427), give literals a dtype, fold constants
+// and apply trivial identities; with `where` they report errors at the user's line.
 #pragma once
 
 #include <type_traits>
@@ -15,9 +15,9 @@ Expr make_float(double value, DType dtype);
 /// Zero of any dtype.
 Expr make_zero(DType dtype);
 Expr make_unary(UnaryOp op, const Expr& a, Location where = {});
-/// Operands of one dtype; a literal takes the dtype of the other side, if its value fits, and signed
-/// integers widen to the wider one. Raises E0409 otherwise, and E0410 when folding int64 constants
-/// overflows.
+/// Operands of one dtype; a literal takes the dtype of the other side, if its value fits, and
+/// signed integers widen to the wider one. Raises E0409 otherwise, and E0410 when folding int64
+/// constants overflows.
 Expr make_binary(BinaryOp op, const Expr& a, const Expr& b, Location where = {});
 Expr make_select(const Expr& condition, const Expr& a, const Expr& b, Location where = {});
 Expr make_cast(const Expr& a, DType dtype, Location where = {});

@@ -44,10 +44,13 @@ int precedence(BinaryOp op);
 struct ExprNode {
   ExprKind kind;
   DType dtype;
-  int depth = 1;  ///< height of the tree; bounded by max_expr_depth so that recursion is safe
+  int depth = 1;          ///< height of the tree; at most max_expr_depth, so recursion is safe
+  std::int64_t size = 1;  ///< nodes of the tree, shared ones counted each time; saturates
 };
 
 inline constexpr int max_expr_depth = 1000;
+/// A few shared nodes can stand for an endless tree, which nothing could print.
+inline constexpr std::int64_t max_expr_size = 1 << 20;
 
 struct IntConst : ExprNode {  // bool and all integers
   static constexpr ExprKind tag = ExprKind::IntConst;

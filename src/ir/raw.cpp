@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace tilecopy::ir {
 namespace {
@@ -34,16 +35,24 @@ constexpr std::array binary_rows = {
 const UnaryRow& row(UnaryOp op) { return unary_rows[static_cast<std::size_t>(op)]; }
 const BinaryRow& row(BinaryOp op) { return binary_rows[static_cast<std::size_t>(op)]; }
 
+// A node without its fields, as tall and large as its operands make it.
 template <typename T>
-std::shared_ptr<T> node_of(DType dtype, int depth = 1) {
+std::shared_ptr<T> node_of(DType dtype, std::span<const Expr> operands = {}) {
   auto node = std::make_shared<T>();
   node->kind = T::tag;
   node->dtype = dtype;
-  node->depth = depth;
+  for (const Expr& operand : operands) {
+    if (!operand.defined()) continue;
+    node->depth = std::max(node->depth, operand.node()->depth + 1);
+    node->size = std::min(node->size + operand.node()->size, max_expr_size + 1);
+  }
   return node;
 }
 
-int depth(const Expr& e) { return e.defined() ? e.node()->depth : 0; }
+template <typename T>
+std::shared_ptr<T> node_of(DType dtype, std::initializer_list<Expr> operands) {
+  return node_of<T>(dtype, std::span(operands.begin(), operands.size()));
+}
 
 }  // namespace
 
@@ -71,7 +80,7 @@ Expr float_const(double value, DType dtype, bool literal) {
 }
 
 Expr unary(UnaryOp op, const Expr& a) {
-  auto node = node_of<Unary>(a.node()->dtype, depth(a) + 1);
+  auto node = node_of<Unary>(a.node()->dtype, {a});
   node->op = op;
   node->a = a;
   return Expr(std::move(node));
@@ -79,7 +88,7 @@ Expr unary(UnaryOp op, const Expr& a) {
 
 Expr binary(BinaryOp op, const Expr& a, const Expr& b) {
   const DType dtype = gives_bool(op) ? bool_ : a.node()->dtype;
-  auto node = node_of<Binary>(dtype, std::max(depth(a), depth(b)) + 1);
+  auto node = node_of<Binary>(dtype, {a, b});
   node->op = op;
   node->a = a;
   node->b = b;
@@ -87,8 +96,7 @@ Expr binary(BinaryOp op, const Expr& a, const Expr& b) {
 }
 
 Expr select(const Expr& condition, const Expr& a, const Expr& b) {
-  const int height = std::max({depth(condition), depth(a), depth(b)}) + 1;
-  auto node = node_of<Select>(a.node()->dtype, height);
+  auto node = node_of<Select>(a.node()->dtype, {condition, a, b});
   node->condition = condition;
   node->a = a;
   node->b = b;
@@ -96,15 +104,15 @@ Expr select(const Expr& condition, const Expr& a, const Expr& b) {
 }
 
 Expr cast(const Expr& a, DType dtype) {
-  auto node = node_of<Cast>(dtype, depth(a) + 1);
+  auto node = node_of<Cast>(dtype, {a});
   node->a = a;
   return Expr(std::move(node));
 }
 
 Expr load(const Buffer& buffer, std::vector<Expr> indices, const Expr& safe) {
-  int height = depth(safe);
-  for (const Expr& index : indices) height = std::max(height, depth(index));
-  auto node = node_of<Load>(buffer.node()->dtype, height + 1);
+  std::vector<Expr> operands = indices;
+  operands.push_back(safe);
+  auto node = node_of<Load>(buffer.node()->dtype, operands);
   node->buffer = buffer;
   node->indices = std::move(indices);
   node->safe = safe;

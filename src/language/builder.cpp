@@ -15,6 +15,8 @@ namespace tilecopy::language {
 namespace {
 
 constexpr std::size_t max_rank = 8;
+// Walking and freeing a program recurses this deep.
+constexpr std::size_t max_nesting = 256;
 
 bool is_identifier(const std::string& name) {
   auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
@@ -248,7 +250,7 @@ std::vector<Var> Builder::kernel(const std::vector<Expr>& grid, int threads,
   kernel_->threads = threads;
   has_kernel_ = true;
   facts_ = ir::kernel_facts(*kernel_);
-  frames_.push_back({.kind = Frame::Kind::kernel, .where = where});
+  open({.kind = Frame::Kind::kernel, .where = where});
   return kernel_->block;
 }
 
@@ -372,6 +374,15 @@ Expr Builder::safe_value_of(const Buffer& buffer) const {
 
 // ---- Control flow ----
 
+void Builder::open(Frame frame) {
+  if (frames_.size() >= max_nesting) {
+    raise(ErrorCode::E0429, frame.where,
+          {.needed = fmt::format("at most {} loops and branches inside each other", max_nesting),
+           .found = "one more"});
+  }
+  frames_.push_back(std::move(frame));
+}
+
 Var Builder::open_for(ir::LoopKind loop, const std::string& name, const Expr& begin,
                       const Expr& end, Location where) {
   require_statement(where);
@@ -383,7 +394,7 @@ Var Builder::open_for(ir::LoopKind loop, const std::string& name, const Expr& be
            .found = fmt::format("{} .. {}", first.to_string(), last.to_string())});
   }
   Var var(name.empty() ? fresh_name("k") : name, int64);
-  frames_.push_back({.kind = Frame::Kind::loop,
+  open({.kind = Frame::Kind::loop,
                      .where = where,
                      .loop = loop,
                      .vars = {var},
@@ -412,7 +423,7 @@ std::vector<Var> Builder::open_parallel(const std::vector<std::string>& names,
   if (frame.hints.loop_layout) {
     check_loop_layout(*frame.hints.loop_layout, frame.limits, kernel_->threads, where);
   }
-  frames_.push_back(std::move(frame));
+  open(std::move(frame));
   std::vector<Var> vars = frames_.back().vars;
   for (std::size_t d = 0; d < vars.size(); ++d) {
     introduce(vars[d].node());
@@ -432,7 +443,7 @@ void Builder::open_if(const Expr& condition, Location where) {
                fmt::format("{} of dtype {}", condition.to_string(), to_string(condition.dtype()))});
   }
   require_visible(condition, where);
-  frames_.push_back({.kind = Frame::Kind::then_branch, .where = where, .limits = {condition}});
+  open({.kind = Frame::Kind::then_branch, .where = where, .limits = {condition}});
 }
 
 void Builder::open_else(Location where) {

@@ -95,6 +95,7 @@ class Builder {
   std::string fresh_name(const std::string& stem) const;
   void adopt_symbols(const Expr& e, Location where);
   void introduce(const void* node);
+  void open(Frame frame);
   void append(ir::Stmt statement) { frames_.back().body.push_back(std::move(statement)); }
   const Frame* enclosing_parallel() const;
   Expr safe_value_of(const Buffer& buffer) const;

@@ -1,5 +1,6 @@
 // E04xx: the program around the tile operations.
 #include <climits>
+#include <functional>
 
 #include "errors/error_case.h"
 
@@ -62,6 +63,17 @@ std::vector<ErrorCase> order_cases() {
        [](Location& at) {
          at = next_line();
          function("nothing", [] {});
+       }},
+      {"E0429", "loops_without_end", "at most 256 loops and branches inside each other", "one more",
+       [](Location& at) {
+         function("f", [&] {
+           kernel({1});
+           std::function<void(int)> nest = [&](int levels) {
+             at = next_line();
+             serial(2, [&](Var) { nest(levels + 1); });
+           };
+           nest(0);
+         });
        }},
       {"E0407", "no_threads", "1 to 1024 threads", "0",
        [](Location& at) {

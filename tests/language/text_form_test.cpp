@@ -467,8 +467,8 @@ TEST(TextForm, NestingIsBounded) {
   expect_stable(parens(500));
   expect_stable(ifs(200));
   EXPECT_EQ(error_of(parens(5000)).code(), "E0501");
-  EXPECT_EQ(error_of(ifs(5000)).code(), "E0501");
-  EXPECT_EQ(error_of(with(repeat("if true { } else ", 5000) + "{ }")).code(), "E0501");
+  EXPECT_EQ(error_of(ifs(5000)).code(), "E0429");
+  EXPECT_EQ(error_of(with(repeat("if true { } else ", 5000) + "{ }")).code(), "E0429");
   EXPECT_EQ(error_of(with("fill tile = bx" + repeat(" + bx * bx", 5000))).code(), "E0427");
   EXPECT_EQ(error_of(with("fill tile = " + repeat("-", 5000) + "s")).code(), "E0427");
   EXPECT_EQ(error_of(with("x = alloc_local int8[1] layout " + repeat("(", 5000))).code(), "E0501");
