@@ -37,13 +37,7 @@ Expr Expr::literal(std::int64_t value) { return ir::raw::int_const(value, int64,
 Expr Expr::literal(bool value) { return ir::make_bool(value); }
 Expr Expr::literal(double value) { return ir::raw::float_const(value, float64, true); }
 
-Var::Var(std::string name, DType dtype) {
-  auto node = std::make_shared<ir::VarNode>();
-  node->kind = ir::VarNode::tag;
-  node->dtype = dtype;
-  node->name = std::move(name);
-  *this = Var(Expr(std::move(node)));
-}
+Var::Var(std::string name, DType dtype) : Var(ir::make_var(std::move(name), dtype)) {}
 
 const std::string& Var::name() const {
   const auto* var = ir::as<ir::VarNode>(*this);

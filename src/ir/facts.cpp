@@ -21,7 +21,7 @@ constexpr int max_size = 1000;
 constexpr std::size_t max_derived = 8;
 constexpr int max_passes = 8;
 
-bool is_small(const Expr& e) { return tree_size(e, max_size) < max_size; }
+bool is_small(const Expr& e) { return size_of(e) < max_size; }
 
 bool mentions(const Expr& e, const ExprNode* var) {
   bool found = false;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
 #include "base/diagnostic.h"
@@ -176,6 +177,17 @@ std::optional<std::int64_t> const_int(const Expr& e) {
 }
 
 // ---- Operations ----
+
+Var make_var(std::string name, DType dtype, bool symbol) {
+  static std::atomic<std::uint64_t> next_serial{0};
+  auto node = std::make_shared<VarNode>();
+  node->kind = VarNode::tag;
+  node->dtype = dtype;
+  node->name = std::move(name);
+  node->symbol = symbol;
+  node->serial = next_serial.fetch_add(1, std::memory_order_relaxed);
+  return Var(Expr(std::move(node)));
+}
 
 Expr make_unary(UnaryOp op, const Expr& a, Location where) {
   require_defined(a, text(op), where);

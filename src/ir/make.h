@@ -14,6 +14,8 @@ Expr make_bool(bool value);
 Expr make_float(double value, DType dtype);
 /// Zero of any dtype.
 Expr make_zero(DType dtype);
+/// A new variable, unlike every other.
+Var make_var(std::string name, DType dtype, bool symbol = false);
 Expr make_unary(UnaryOp op, const Expr& a, Location where = {});
 /// Operands of one dtype; a literal takes the dtype of the other side, if its value fits, and
 /// signed integers widen to the wider one. Raises E0409 otherwise, and E0410 when folding int64

@@ -68,6 +68,7 @@ struct VarNode : ExprNode {  // one object is one variable
   static constexpr ExprKind tag = ExprKind::VarNode;
   std::string name;
   bool symbol = false;  ///< a size or stride that the arguments of a launch determine
+  std::uint64_t serial = 0;  ///< in order of creation: tells variables of one name apart, always alike
 };
 
 struct Unary : ExprNode {

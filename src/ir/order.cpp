@@ -14,8 +14,7 @@ int sign(const T& a, const T& b) {
 
 int order_vars(const VarNode& a, const VarNode& b) {
   if (int by_name = a.name.compare(b.name); by_name != 0) return by_name;
-  if (&a == &b) return 0;
-  return std::less<const VarNode*>()(&a, &b) ? -1 : 1;
+  return sign(a.serial, b.serial);
 }
 
 int order_lists(const std::vector<Expr>& a, const std::vector<Expr>& b) {
@@ -64,44 +63,6 @@ int order_alike(const Expr& a, const Expr& b) {
   return 0;
 }
 
-int count(const Expr& e, int limit);
-
-int count_all(const std::vector<Expr>& list, int limit) {
-  int total = 0;
-  for (const Expr& e : list) {
-    if (total < limit) total += count(e, limit - total);
-  }
-  return total;
-}
-
-// At most `limit`, and no longer in coming: stops as soon as the limit is reached.
-int count(const Expr& e, int limit) {
-  if (!e.defined() || limit <= 0) return 0;
-  int total = 1;
-  auto add = [&](const Expr& operand) { total += count(operand, limit - total); };
-  switch (e.node()->kind) {
-    case ExprKind::IntConst:
-    case ExprKind::FloatConst:
-    case ExprKind::VarNode: break;
-    case ExprKind::Unary: add(get<Unary>(e).a); break;
-    case ExprKind::Binary:
-      add(get<Binary>(e).a);
-      add(get<Binary>(e).b);
-      break;
-    case ExprKind::Select:
-      add(get<Select>(e).condition);
-      add(get<Select>(e).a);
-      add(get<Select>(e).b);
-      break;
-    case ExprKind::Cast: add(get<Cast>(e).a); break;
-    case ExprKind::Load:
-      total += count_all(get<Load>(e).indices, limit - total);
-      add(get<Load>(e).safe);
-      break;
-  }
-  return total;
-}
-
 }  // namespace
 
 int order(const Expr& a, const Expr& b) {
@@ -113,7 +74,5 @@ int order(const Expr& a, const Expr& b) {
   if (x.dtype != y.dtype) return sign(x.dtype, y.dtype);
   return order_alike(a, b);
 }
-
-int tree_size(const Expr& e, int limit) { return count(e, limit); }
 
 }  // namespace tilecopy::ir

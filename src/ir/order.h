@@ -6,13 +6,11 @@
 
 namespace tilecopy::ir {
 
-/// Negative, zero or positive. Zero means equal; only distinct variables of one name fall back to
-/// their addresses.
+/// Negative, zero or positive. Zero means equal. Variables of one name follow each other in the order
+/// of their creation; distinct buffers of one name, which no function has, by their addresses.
 int order(const Expr& a, const Expr& b);
 
-/// The nodes of the tree, or `limit` when there are at least so many. Shared nodes count each time.
-int tree_size(const Expr& e, int limit);
-/// Of trees that are known not to be huge.
-inline int size_of(const Expr& e) { return tree_size(e, 1 << 20); }
+/// The nodes of the tree; shared nodes count each time.
+inline std::int64_t size_of(const Expr& e) { return e.node()->size; }
 
 }  // namespace tilecopy::ir

@@ -84,7 +84,7 @@ Expr Simplifier::rewrite(const Expr& e) {
 Expr Simplifier::rewrite_int64(const Expr& e) {
   const Linear normal = linear(e);
   Expr best = build(normal);
-  int size = size_of(best);
+  std::int64_t size = size_of(best);
   const Linear expanded = analysis_.expanded(normal);
   if (!equal(expanded, normal)) {
     const Expr other = build(expanded);

@@ -143,8 +143,17 @@ std::string Builder::claim_name(const std::string& name, Location where) {
 }
 
 std::string Builder::fresh_name(const std::string& stem) const {
+  // Terms of a sum are ordered by their variables' names: two loops inside each other need two names
+  // for a kernel to print alike when it is read back.
+  auto taken = [&](const std::string& name) {
+    auto has_name = [&](const Var& var) { return var.name() == name; };
+    return names_.count(name) > 0 ||
+           std::any_of(frames_.begin(), frames_.end(), [&](const Frame& frame) {
+             return std::any_of(frame.vars.begin(), frame.vars.end(), has_name);
+           });
+  };
   std::string name = stem;
-  for (int i = 1; names_.count(name); ++i) name = fmt::format("{}_{}", stem, i);
+  for (int i = 1; taken(name); ++i) name = fmt::format("{}_{}", stem, i);
   return name;
 }
 

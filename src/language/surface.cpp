@@ -53,14 +53,7 @@ Function function(const std::string& name, const std::function<void()>& body, So
 
 const std::string& Function::name() const { return kernel_->name; }
 
-Var symbol(const std::string& name, SourceLocation) {
-  auto node = std::make_shared<ir::VarNode>();
-  node->kind = ir::VarNode::tag;
-  node->dtype = int64;
-  node->name = name;
-  node->symbol = true;
-  return Var(Expr(std::move(node)));
-}
+Var symbol(const std::string& name, SourceLocation) { return ir::make_var(name, int64, true); }
 
 Buffer tensor(const std::string& name, const std::vector<Expr>& shape, DType dtype,
               const std::vector<Expr>& strides, SourceLocation at) {
