@@ -22,6 +22,7 @@ namespace tilecopy {
 
 struct CompiledKernel::Impl {
   std::string target;
+  std::uint64_t function = 0;  ///< ir::Kernel::serial
   std::shared_ptr<const std::string> source;
   std::vector<CopyPlan> plans;
   std::vector<StageTime> times;
@@ -112,7 +113,7 @@ CompiledKernel finish(Passage& p, const target::Target& target,
   std::vector<CopyPlan> plans;
   for (planner::Decision& decision : p.decisions) plans.push_back(std::move(decision.report));
   return CompiledKernel(std::make_shared<CompiledKernel::Impl>(CompiledKernel::Impl{
-      target.to_string(), std::move(source), std::move(plans), std::move(p.watch.times),
+      target.to_string(), p.tile->serial, std::move(source), std::move(plans), std::move(p.watch.times),
       built.from_cache, run::HostKernel(built.library, std::move(p.launch))}));
 }
 
@@ -191,7 +192,9 @@ std::string CompiledKernel::explain_json() const {
 }
 
 const CopyPlan& CompiledKernel::plan(CopyHandle handle, Location where) const {
-  if (handle.id >= 0 && static_cast<std::size_t>(handle.id) < impl_->plans.size()) {
+  bool known = handle.function == impl_->function && handle.id >= 0 &&
+               static_cast<std::size_t>(handle.id) < impl_->plans.size();
+  if (known) {
     return impl_->plans[static_cast<std::size_t>(handle.id)];
   }
   raise(ErrorCode::E0603, where,

@@ -21,15 +21,15 @@ std::optional<T> number(std::string_view text) {
 
 std::optional<Argument> scalar_value(DType dtype, std::string_view text) {
   if (dtype == DType::bool_) {
-    if (text == "true") return Argument(1);
-    if (text == "false") return Argument(0);
+    if (text == "true") return std::optional<Argument>(std::in_place, 1);
+    if (text == "false") return std::optional<Argument>(std::in_place, 0);
   }
   if (is_float(dtype)) {
     const auto value = number<double>(text);
-    return value ? std::optional<Argument>(*value) : std::nullopt;
+    return value ? std::optional<Argument>(std::in_place, *value) : std::nullopt;
   }
   const auto value = number<std::int64_t>(text);
-  return value ? std::optional<Argument>(*value) : std::nullopt;
+  return value ? std::optional<Argument>(std::in_place, *value) : std::nullopt;
 }
 
 [[noreturn]] void refuse_set(std::string needed, std::string found, std::string help = {}) {

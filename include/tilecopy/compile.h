@@ -64,15 +64,18 @@ class Argument {
   Argument(TensorView view) : value_(std::move(view)) {}                      // NOLINT
   Argument(Tensor& tensor) : value_(tensor.view()) {}                         // NOLINT
   Argument(const Tensor& tensor) : value_(tensor.view()) {}                   // NOLINT
-  template <std::integral T>
+  template <std::signed_integral T>
   Argument(T value) : value_(static_cast<std::int64_t>(value)) {}             // NOLINT
+  template <std::unsigned_integral T>
+  Argument(T value) : value_(static_cast<std::uint64_t>(value)) {}            // NOLINT
   template <std::floating_point T>
   Argument(T value) : value_(static_cast<double>(value)) {}                   // NOLINT
 
-  const std::variant<TensorView, std::int64_t, double>& value() const { return value_; }
+  using Value = std::variant<TensorView, std::int64_t, std::uint64_t, double>;
+  const Value& value() const { return value_; }
 
  private:
-  std::variant<TensorView, std::int64_t, double> value_;
+  Value value_;
 };
 
 /// An argument and the user's line that launches with it.

@@ -29,7 +29,7 @@ template <typename Enum>
 struct Choice {
   Choice() = default;
   Choice(Enum value) : name(to_string(value)) {}                                    // NOLINT
-  Choice(const char* text) : name(text) {}                                          // NOLINT
+  Choice(const char* text) : name(text ? text : "") {}                              // NOLINT
   Choice(std::string text) : name(std::move(text)) {}                               // NOLINT
 
   std::optional<std::string> name;

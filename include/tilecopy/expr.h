@@ -25,9 +25,12 @@ class Expr {
  public:
   Expr() = default;
   explicit Expr(std::shared_ptr<const ir::ExprNode> node) : node_(std::move(node)) {}
-  template <std::integral T>
-    requires(!std::same_as<T, bool>)
+  template <std::signed_integral T>
   Expr(T value) : Expr(literal(static_cast<std::int64_t>(value))) {}  // NOLINT: literals convert
+  /// A number past the largest int64 is a uint64, not a literal.
+  template <std::unsigned_integral T>
+    requires(!std::same_as<T, bool>)
+  Expr(T value) : Expr(literal(static_cast<std::uint64_t>(value))) {}  // NOLINT
   template <std::same_as<bool> T>  // only a bool: pointers convert to bool, too
   Expr(T value) : Expr(literal(value)) {}  // NOLINT
   template <std::floating_point T>
@@ -42,6 +45,7 @@ class Expr {
 
  private:
   static Expr literal(std::int64_t value);
+  static Expr literal(std::uint64_t value);
   static Expr literal(bool value);
   static Expr literal(double value);
 

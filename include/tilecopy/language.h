@@ -75,7 +75,8 @@ std::array<Var, N> kernel(const Expr (&grid)[N], KernelOptions options = {},
   return result;
 }
 
-/// A tile of the block's shared memory; constant extents. An empty name is made up.
+/// A tile of the block's shared memory; constant extents. An empty name is made up. Its elements have
+/// no defined value until they are written; the same holds for every tile.
 Buffer alloc_shared(const std::vector<Expr>& shape, DType dtype, const std::string& name = {},
                     SourceLocation at = SourceLocation::current());
 /// A register tile shared out over the threads of the block.
@@ -121,7 +122,7 @@ struct Annotation {
   Annotation(bool v) : value(v) {}                                       // NOLINT
   Annotation(int v) : value(std::int64_t{v}) {}                          // NOLINT
   Annotation(std::int64_t v) : value(v) {}                               // NOLINT
-  Annotation(const char* v) : value(std::string(v)) {}                   // NOLINT
+  Annotation(const char* v) : value(std::string(v ? v : "")) {}          // NOLINT
   Annotation(std::string v) : value(std::move(v)) {}                     // NOLINT
   Annotation(Fragment v) : value(std::move(v)) {}                        // NOLINT
 
@@ -134,7 +135,8 @@ using Annotations = std::map<std::string, Annotation>;
 
 /// Names a recorded tile operation: `kernel.plan(handle)` tells how it is carried out.
 struct CopyHandle {
-  int id = -1;
+  int id = -1;                 ///< its place among the tile operations of the function
+  std::uint64_t function = 0;  ///< which function
 };
 
 struct CopyOptions {

@@ -9,7 +9,8 @@
 
 namespace tilecopy {
 
-/// Element types. The spelling of each is the text form's, JSON's and the command line's; `bool_`
+/// Element types. A bool in memory is a byte of 0 or 1; what other bytes convert to is not defined.
+/// The spelling of each is the text form's, JSON's and the command line's; `bool_`
 /// is spelled "bool". The 8-bit floats are the OCP formats; e4m3fn has no infinity.
 enum class DType : std::uint8_t {
   bool_,

@@ -1,6 +1,7 @@
 #include "codegen/c.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include <fmt/args.h>
@@ -33,7 +34,25 @@ constexpr const char* reserved[] = {
     "sizeof",   "static",   "struct",   "switch", "typedef",  "union",    "unsigned", "void",
     "volatile", "while",    "tensors",  "symbols", "scalars", "tiles",    "threads",  "memcpy",
     "block_tiles", "asm", "main", "exp", "exp2", "log", "log2", "sin", "cos", "tanh", "floor",
-    "ceil", "sqrt", "size_t"};
+    "ceil", "sqrt", "expf", "exp2f", "logf", "log2f", "sinf", "cosf", "tanhf", "floorf", "ceilf",
+    "sqrtf", "math_errhandling"};
+
+// A user's name for something, as a C name that no header of the C library can own: those are macros
+// in capitals, names that begin with an underscore or with a prefix of theirs, and types in _t.
+std::string c_name(const std::string& name) {
+  bool small = std::any_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c); });
+  bool owned = (!small && name.size() > 1) || name.starts_with("_") || name.starts_with("tc_") ||
+               name.starts_with("omp_") || name.ends_with("_t");
+  return owned ? "user_" + name : name;
+}
+
+// A file name for a comment: neither a line end nor a backslash may carry it on into code.
+std::string comment_text(std::string_view text) {
+  std::string result(text);
+  std::replace_if(
+      result.begin(), result.end(), [](unsigned char c) { return std::iscntrl(c) || c == '\\'; }, '?');
+  return result;
+}
 
 class CKernelWriter {
  public:
@@ -50,7 +69,8 @@ class CKernelWriter {
   bool write() {
     out_.blank();
     if (kernel_.where.known()) {
-      out_.line(fmt::format("// {}, {}:{}", kernel_.name, kernel_.where.file, kernel_.where.line));
+      out_.line(fmt::format("// {}, {}:{}", kernel_.name, comment_text(kernel_.where.file),
+                            kernel_.where.line));
     }
     out_.open(fmt::format(
         "void {}(void *const *tensors, const int64_t *symbols, const uint64_t *scalars, char "
@@ -63,11 +83,17 @@ class CKernelWriter {
   }
 
  private:
+  /// The C name of a variable or buffer from here on.
+  template <typename T>
+  const std::string& declare(const T& thing) {
+    return names_.declare(thing.node(), c_name(thing.name()));
+  }
+
   void parameters() {
     std::size_t tensor = 0, scalar = 0;
     for (const ir::Param& param : kernel_.params) {
       if (const auto* var = std::get_if<Var>(&param)) {
-        std::string name = names_.declare(var->node(), var->name());
+        std::string name = declare(*var);
         out_.line(fmt::format("{} {};", c_type(var->dtype()), name));
         out_.line(fmt::format("memcpy(&{}, &scalars[{}], sizeof {});", name, scalar++, name));
         continue;
@@ -75,14 +101,14 @@ class CKernelWriter {
       const auto& buffer = std::get<Buffer>(param);
       std::string_view constant = launch_.tensors[tensor].written ? "" : "const ";
       out_.line(fmt::format("{}{} *restrict const {} = ({}{} *)tensors[{}];", constant,
-                            c_type(buffer.dtype()), names_.declare(buffer.node(), buffer.name()),
+                            c_type(buffer.dtype()), declare(buffer),
                             constant, c_type(buffer.dtype()), tensor));
       ++tensor;
     }
     for (std::size_t i = 0; i < kernel_.symbols.size(); ++i) {
       const Var& symbol = kernel_.symbols[i];
       out_.line(fmt::format("const int64_t {} = symbols[{}];",
-                            names_.declare(symbol.node(), symbol.name()), i));
+                            declare(symbol), i));
     }
   }
 
@@ -100,7 +126,7 @@ class CKernelWriter {
     out_.directive("#endif");
     for (std::size_t d = limits.size(); d-- > 0;) {
       const Var& var = kernel_.block[d];
-      std::string name = names_.declare(var.node(), var.name());
+      std::string name = declare(var);
       out_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; ++{0}) {{", name, limits[d]));
     }
     if (memory_.bytes > 0) {
@@ -127,7 +153,7 @@ class CKernelWriter {
         std::string value = exprs_.expr(let.value);
         if (is_int(let.var.dtype())) facts_.bind(let.var, facts_.bounds(let.value));
         return out_.line(fmt::format("const {} {} = {};", c_type(let.var.dtype()),
-                                     names_.declare(let.var.node(), let.var.name()), value));
+                                     declare(let.var), value));
       }
       case ir::StmtKind::Instr: return instr(ir::get<ir::Instr>(s));
       case ir::StmtKind::Parallel:
@@ -142,7 +168,7 @@ class CKernelWriter {
   void mark_line(Location where) {
     if (!where.known() || (where.line == marked_.line && where.file == marked_.file)) return;
     marked_ = where;
-    out_.line(fmt::format("// {}:{}", where.file, where.line));
+    out_.line(fmt::format("// {}:{}", comment_text(where.file), where.line));
   }
 
   void block(const ir::Block& b) {
@@ -173,7 +199,7 @@ class CKernelWriter {
 
   void alloc(const ir::Alloc& a) {
     const Buffer& tile = a.buffer;
-    std::string name = names_.declare(tile.node(), tile.name());
+    std::string name = declare(tile);
     std::int64_t elements = 1;
     for (const Expr& extent : tile.shape()) elements *= *ir::const_int(extent);
     if (a.layout) elements = a.layout->cosize();
@@ -190,7 +216,7 @@ class CKernelWriter {
     std::string end = exprs_.expr(f.end, 8);
     names_.open_scope();
     facts_.bind_loop(f.var, f.begin, f.end);
-    std::string var = names_.declare(f.var.node(), f.var.name());
+    std::string var = declare(f.var);
     if (f.loop == ir::LoopKind::unrolled) {
       std::int64_t count = *ir::const_int(f.end) - *ir::const_int(f.begin);
       out_.directive(fmt::format("#pragma GCC unroll {}", std::clamp<std::int64_t>(count, 1, 64)));

@@ -53,7 +53,13 @@ ir::Stmt make_row(const Row& row, ir::Facts& facts, Location where) {
     if (!facts.proves(make_binary(BinaryOp::ge, from, to))) block.add(part(from, to));
   };
   add(row.fill, row.begin, lo);
-  add(row.move, lo, hi);
+  if (!facts.proves(make_binary(BinaryOp::ge, lo, hi))) {
+    ir::Stmt move = row.move(lo, hi);
+    // The address of nothing may lie outside of the array.
+    Expr some = make_binary(BinaryOp::lt, lo, hi);
+    bool guard = move->kind == ir::StmtKind::Instr && !facts.proves(some);
+    block.add(guard ? ir::make_if(some, move, nullptr, where) : move);
+  }
   add(row.fill, hi, row.end);
   return block.take();
 }

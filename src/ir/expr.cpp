@@ -34,6 +34,10 @@ DType Expr::dtype() const {
 std::string Expr::to_string() const { return ir::print(*this); }
 
 Expr Expr::literal(std::int64_t value) { return ir::raw::int_const(value, int64, true); }
+Expr Expr::literal(std::uint64_t value) {
+  const auto number = static_cast<std::int64_t>(value);
+  return number >= 0 ? literal(number) : ir::raw::int_const(number, uint64, false);
+}
 Expr Expr::literal(bool value) { return ir::make_bool(value); }
 Expr Expr::literal(double value) { return ir::raw::float_const(value, float64, true); }
 

@@ -261,6 +261,7 @@ struct Kernel {
   std::vector<Var> block;      ///< block indices, fastest-varying first
   std::vector<Expr> grid;      ///< extents of the block indices
   int threads = 1;
+  std::uint64_t serial = 0;    ///< tells functions apart; handles of tile operations hold it
   Stmt body;
 };
 

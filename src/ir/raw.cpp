@@ -4,6 +4,8 @@
 #include <array>
 #include <span>
 
+#include "base/numeric.h"
+
 namespace tilecopy::ir {
 namespace {
 
@@ -74,7 +76,8 @@ Expr int_const(std::int64_t value, DType dtype, bool literal) {
 
 Expr float_const(double value, DType dtype, bool literal) {
   auto node = node_of<FloatConst>(dtype);
-  node->value = value;
+  // The text form has one NaN, so a constant that kept another's bits would not read back the same.
+  node->value = tc_canonical_f64(value);
   node->literal = literal;
   return Expr(std::move(node));
 }

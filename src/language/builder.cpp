@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 
 #include "base/diagnostic.h"
@@ -28,6 +29,12 @@ bool is_identifier(const std::string& name) {
 void check_address_range(const Buffer& buffer, Location where) {
   bool overflow = false;
   std::int64_t bytes_in_all = bytes(buffer.dtype());
+  // Symbols may turn out to be 1: the constant extents alone have to fit.
+  std::int64_t product = bytes_in_all;
+  for (const Expr& extent : buffer.shape()) {
+    auto value = ir::const_int(extent);
+    if (value && *value > 0) overflow |= __builtin_mul_overflow(product, *value, &product);
+  }
   std::vector<Expr> strides = ir::strides_of(buffer);
   for (std::size_t d = 0; d < strides.size(); ++d) {
     auto extent = ir::const_int(buffer.shape()[d]);
@@ -54,6 +61,8 @@ Builder::Builder(const std::string& name, Location where)
     raise(ErrorCode::E0405, where,
           {.needed = "an identifier", .found = fmt::format("\"{}\"", name)});
   }
+  static std::atomic<std::uint64_t> next_serial{1};
+  kernel_->serial = next_serial.fetch_add(1, std::memory_order_relaxed);
   kernel_->name = name;
   kernel_->where = where;
 }
@@ -143,8 +152,8 @@ std::string Builder::claim_name(const std::string& name, Location where) {
 }
 
 std::string Builder::fresh_name(const std::string& stem) const {
-  // Terms of a sum are ordered by their variables' names: two loops inside each other need two names
-  // for a kernel to print alike when it is read back.
+  // Terms of a sum are ordered by their variables' names: two loops inside each other need two
+  // names for a kernel to print alike when it is read back.
   auto taken = [&](const std::string& name) {
     auto has_name = [&](const Var& var) { return var.name() == name; };
     return names_.count(name) > 0 ||
@@ -404,10 +413,10 @@ Var Builder::open_for(ir::LoopKind loop, const std::string& name, const Expr& be
   }
   Var var(name.empty() ? fresh_name("k") : name, int64);
   open({.kind = Frame::Kind::loop,
-                     .where = where,
-                     .loop = loop,
-                     .vars = {var},
-                     .limits = {first, last}});
+        .where = where,
+        .loop = loop,
+        .vars = {var},
+        .limits = {first, last}});
   introduce(var.node());
   facts_.bind_loop(var, first, last);
   return var;

@@ -42,6 +42,9 @@ HintValues cuda_hints(const cuda::CopyOptions& options) {
 Builder* language::current_builder() { return builders.empty() ? nullptr : builders.back(); }
 
 Function function(const std::string& name, const std::function<void()>& body, SourceLocation at) {
+  if (!body) {
+    raise(ErrorCode::E0411, at, {.needed = "a body for the function", .found = "an empty one"});
+  }
   Builder recorder(name, at);
   struct Entered {
     explicit Entered(Builder* b) { builders.push_back(b); }

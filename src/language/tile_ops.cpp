@@ -129,7 +129,7 @@ CopyHandle Builder::copy(const Operand& src, const Operand& dst, const HintValue
   copy->safe = safe_value_of(from.region.buffer);
   copy->src = std::move(from.region);
   copy->dst = std::move(to.region);
-  CopyHandle handle{copy->id};
+  CopyHandle handle{copy->id, kernel_->serial};
   append(std::move(copy));
   return handle;
 }
@@ -182,7 +182,7 @@ CopyHandle Builder::im2col(const Operand& img, const Operand& col, const Expr& n
   if (op->hints.loop_layout) {
     check_loop_layout(*op->hints.loop_layout, op->col.extent, kernel_->threads, where);
   }
-  CopyHandle handle{op->id};
+  CopyHandle handle{op->id, kernel_->serial};
   append(std::move(op));
   return handle;
 }
@@ -215,7 +215,7 @@ CopyHandle Builder::transpose(const Operand& src, const Operand& dst, Location w
   op->safe = safe_value_of(from.region.buffer);
   op->src = std::move(from.region);
   op->dst = std::move(to.region);
-  CopyHandle handle{op->id};
+  CopyHandle handle{op->id, kernel_->serial};
   append(std::move(op));
   return handle;
 }

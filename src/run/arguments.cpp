@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <limits>
+#include <type_traits>
 #include <cstring>
 
 #include "base/diagnostic.h"
@@ -74,6 +76,18 @@ class Binder {
     }
   }
 
+  static std::string number_text(const Argument& argument) {
+    return std::visit(
+        [](const auto& number) -> std::string {
+          if constexpr (std::is_arithmetic_v<std::decay_t<decltype(number)>>) {
+            return fmt::format("{}", number);
+          } else {
+            return "a tensor";
+          }
+        },
+        argument.value());
+  }
+
   void take_scalar(const ScalarParam& param, const Argument& argument) {
     auto refuse = [&](std::string found) {
       raise(ErrorCode::E0702, {},
@@ -82,18 +96,26 @@ class Binder {
              .found = std::move(found),
              .help = "pass a number that the declared dtype can hold"});
     };
-    numeric::Value value;
+    numeric::Value given, value;
     if (const auto* number = std::get_if<std::int64_t>(&argument.value())) {
-      value = numeric::from_int(*number, param.dtype);
-      bool exact = is_float(param.dtype) || numeric::to_int(value) == *number;
-      if (!exact) refuse(fmt::format("{}", *number));
+      given = numeric::from_int(*number, int64);
+      value = numeric::cast(given, param.dtype);
+      bool negative = *number < 0 && (is_unsigned_int(param.dtype) || param.dtype == bool_);
+      if (negative) refuse(number_text(argument));
+    } else if (const auto* natural = std::get_if<std::uint64_t>(&argument.value())) {
+      given = {uint64, *natural};
+      value = numeric::cast(given, param.dtype);
+      bool large = *natural > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+      if (large && is_signed_int(param.dtype)) refuse(number_text(argument));
     } else {
-      double given = std::get<double>(argument.value());
-      value = numeric::from_double(given, param.dtype);
-      if (!is_float(param.dtype) && numeric::to_double(value) != given) {
-        refuse(fmt::format("{}", given));
-      }
+      given = numeric::from_double(std::get<double>(argument.value()), float64);
+      value = numeric::cast(given, param.dtype);
     }
+    // A float rounds to the dtype, but a finite number stays finite.
+    bool fits = is_float(param.dtype)
+                    ? std::isfinite(numeric::to_double(value)) || !std::isfinite(numeric::to_double(given))
+                    : numeric::cast(value, given.dtype) == given;
+    if (!fits) refuse(number_text(argument));
     bound_.scalars.push_back(value.bits);
     scalar_sizes_.push_back(is_int(param.dtype) ? numeric::to_int(value) : 0);
   }

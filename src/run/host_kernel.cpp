@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <pthread.h>
+
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <thread>
@@ -57,9 +60,22 @@ HostKernel::HostKernel(std::shared_ptr<const os::SharedLibrary> library, LaunchP
   entry_ = reinterpret_cast<Entry*>(symbol);
 }
 
+namespace {
+
+// NOTE: the OpenMP runtimes keep a pool of threads that does not survive fork(): a parallel region of
+// the child would wait for it forever. A region of one thread needs no pool.
+bool in_forked_child() {
+  static std::atomic<bool> forked{false};
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
+  return registered == 0 && forked.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
 void HostKernel::launch(const std::vector<Argument>& arguments, int threads) const {
   BoundArguments bound = bind_arguments(plan_, arguments);
-  int count = thread_count(threads);
+  int count = in_forked_child() ? 1 : thread_count(threads);
   auto tiles = allocate_tiles(plan_.tile_bytes, count);
   entry_(bound.tensors.data(), bound.symbols.data(), bound.scalars.data(), tiles.get(), count);
 }

@@ -87,17 +87,17 @@ std::vector<ErrorCase> file_cases() {
          load_npy(path);
        }},
       {"E0605", "file_that_is_missing", "a readable file",
-       "/nonexistent/a.npy: No such file or directory",
+       "/proc/nonexistent/a.npy: No such file or directory",
        [](Location& at) {
          at = next_line();
-         load_npy("/nonexistent/a.npy");
+         load_npy("/proc/nonexistent/a.npy");
        }},
       {"E0605", "directory_that_is_missing", "a writable file",
-       "/nonexistent/a.npy: No such file or directory",
+       "/proc/nonexistent/a.npy: No such file or directory",
        [](Location& at) {
          Tensor tensor({4}, float32);
          at = next_line();
-         save_npy("/nonexistent/a.npy", tensor);
+         save_npy("/proc/nonexistent/a.npy", tensor);
        }},
   };
 }

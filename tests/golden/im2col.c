@@ -35,7 +35,9 @@ void im2col_kernel(void *const *tensors, const int64_t *symbols, const uint64_t 
               for (int64_t j = start; j < lo; ++j) {
                 tile[i * 32 + j] = 0.0f;
               }
-              tc_copy(&tile[i * 32 + lo], &img[(w0 + h_1 * w + h * n_1 * w) * 3 + lo - start], (size_t)(hi - lo) * 4);
+              if (lo < hi) {
+                tc_copy(&tile[i * 32 + lo], &img[(w0 + h_1 * w + h * n_1 * w) * 3 + lo - start], (size_t)(hi - lo) * 4);
+              }
               for (int64_t j = hi; j < start + 9; ++j) {
                 tile[i * 32 + j] = 0.0f;
               }

@@ -19,7 +19,9 @@ void ragged_copy_kernel(void *const *tensors, const int64_t *symbols, const uint
         for (int64_t j = 0; j < lo; ++j) {
           tile[i0 * 48 + j] = 0x0 /* 0 */;
         }
-        tc_copy_ahead(&tile[i0 * 48 + lo], &A[by * 64064 + i0 * 1001 + bx * 48 + lo], (size_t)(hi - lo) * 2, (43043) * 2);
+        if (lo < hi) {
+          tc_copy_ahead(&tile[i0 * 48 + lo], &A[by * 64064 + i0 * 1001 + bx * 48 + lo], (size_t)(hi - lo) * 2, (43043) * 2);
+        }
         for (int64_t j = hi; j < 48; ++j) {
           tile[i0 * 48 + j] = 0x0 /* 0 */;
         }
