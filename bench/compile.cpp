@@ -46,12 +46,10 @@ void cold(benchmark::State& state, Maker make) {
   state.counters["own ms"] = own / static_cast<double>(state.iterations());
 }
 
-#define TILECOPY_COMPILE_BENCHMARK(function, ...)                                 \
-  BENCHMARK_CAPTURE(function, copy, copy_kernel)                                  \
-      ->Unit(benchmark::kMillisecond) __VA_ARGS__;                                \
-  BENCHMARK_CAPTURE(function, im2col, im2col_kernel)                              \
-      ->Unit(benchmark::kMillisecond) __VA_ARGS__;                                \
-  BENCHMARK_CAPTURE(function, transpose, transpose_kernel)                        \
+#define TILECOPY_COMPILE_BENCHMARK(function, ...)                                                \
+  BENCHMARK_CAPTURE(function, copy, copy_kernel)->Unit(benchmark::kMillisecond) __VA_ARGS__;     \
+  BENCHMARK_CAPTURE(function, im2col, im2col_kernel)->Unit(benchmark::kMillisecond) __VA_ARGS__; \
+  BENCHMARK_CAPTURE(function, transpose, transpose_kernel)                                       \
       ->Unit(benchmark::kMillisecond) __VA_ARGS__
 
 TILECOPY_COMPILE_BENCHMARK(cache_hit);

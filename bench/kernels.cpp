@@ -20,8 +20,7 @@ tc::Function tile_copy(std::int64_t rows, std::int64_t columns, std::int64_t pit
     if (pitch > 0) strides = {pitch, 1};
     tc::Buffer a = tc::tensor("A", {rows, columns}, tc::float32, strides);
     tc::Buffer b = tc::tensor("B", {rows, columns}, tc::float32, strides);
-    auto [bx, by] =
-        tc::kernel({tc::ceildiv(columns, tile_columns), tc::ceildiv(rows, tile_rows)});
+    auto [bx, by] = tc::kernel({tc::ceildiv(columns, tile_columns), tc::ceildiv(rows, tile_rows)});
     tc::Buffer tile = tc::alloc_shared({tile_rows, tile_columns}, tc::float32, "tile");
     tc::cuda::copy(a(by * tile_rows, bx * tile_columns), tile, {.prefer_instruction = "tma"});
     tc::cuda::copy(tile, b(by * tile_rows, bx * tile_columns));
@@ -130,9 +129,21 @@ void transpose_dense(benchmark::State& state) {
                  2 * side * side * 4);
 }
 
-BENCHMARK(copy_dense)->Args({64, 128})->Args({8, 512})->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(copy_ragged_strided)->Args({64, 128})->Args({8, 512})->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(im2col_resnet)->Args({64, 64})->Args({64, 576})->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(copy_dense)
+    ->Args({64, 128})
+    ->Args({8, 512})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(copy_ragged_strided)
+    ->Args({64, 128})
+    ->Args({8, 512})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(im2col_resnet)
+    ->Args({64, 64})
+    ->Args({64, 576})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(transpose_dense)->Args({64})->UseManualTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace

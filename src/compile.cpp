@@ -112,9 +112,10 @@ CompiledKernel finish(Passage& p, const target::Target& target,
                       std::shared_ptr<const std::string> source, const Built& built) {
   std::vector<CopyPlan> plans;
   for (planner::Decision& decision : p.decisions) plans.push_back(std::move(decision.report));
-  return CompiledKernel(std::make_shared<CompiledKernel::Impl>(CompiledKernel::Impl{
-      target.to_string(), p.tile->serial, std::move(source), std::move(plans), std::move(p.watch.times),
-      built.from_cache, run::HostKernel(built.library, std::move(p.launch))}));
+  return CompiledKernel(std::make_shared<CompiledKernel::Impl>(
+      CompiledKernel::Impl{target.to_string(), p.tile->serial, std::move(source), std::move(plans),
+                           std::move(p.watch.times), built.from_cache,
+                           run::HostKernel(built.library, std::move(p.launch))}));
 }
 
 std::vector<CompiledKernel> compile_all(std::span<const Function> functions,

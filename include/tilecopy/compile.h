@@ -26,7 +26,7 @@ struct CompileOptions {
 
 /// One rule of a way to carry out a copy, and what the planner found.
 struct RuleReport {
-  std::string id;      ///< such as "host_run.contiguous"
+  std::string id;  ///< such as "host_run.contiguous"
   bool ok = false;
   std::string needed;
   std::string found;
@@ -61,15 +61,15 @@ struct StageTime {
 /// An argument of a launch: a tensor or a scalar, converted from what the caller has.
 class Argument {
  public:
-  Argument(TensorView view) : value_(std::move(view)) {}                      // NOLINT
-  Argument(Tensor& tensor) : value_(tensor.view()) {}                         // NOLINT
-  Argument(const Tensor& tensor) : value_(tensor.view()) {}                   // NOLINT
+  Argument(TensorView view) : value_(std::move(view)) {}     // NOLINT
+  Argument(Tensor& tensor) : value_(tensor.view()) {}        // NOLINT
+  Argument(const Tensor& tensor) : value_(tensor.view()) {}  // NOLINT
   template <std::signed_integral T>
-  Argument(T value) : value_(static_cast<std::int64_t>(value)) {}             // NOLINT
+  Argument(T value) : value_(static_cast<std::int64_t>(value)) {}  // NOLINT
   template <std::unsigned_integral T>
-  Argument(T value) : value_(static_cast<std::uint64_t>(value)) {}            // NOLINT
+  Argument(T value) : value_(static_cast<std::uint64_t>(value)) {}  // NOLINT
   template <std::floating_point T>
-  Argument(T value) : value_(static_cast<double>(value)) {}                   // NOLINT
+  Argument(T value) : value_(static_cast<double>(value)) {}  // NOLINT
 
   using Value = std::variant<TensorView, std::int64_t, std::uint64_t, double>;
   const Value& value() const { return value_; }
@@ -81,8 +81,8 @@ class Argument {
 /// An argument and the user's line that launches with it.
 struct ArgumentAt {
   template <typename T>
-    requires std::constructible_from<Argument, T>
-  ArgumentAt(T&& value, Location where = std::source_location::current())  // NOLINT
+  requires std::constructible_from<Argument, T> ArgumentAt(
+      T&& value, Location where = std::source_location::current())  // NOLINT
       : argument(std::forward<T>(value)), at(where) {}
 
   Argument argument;
@@ -137,12 +137,11 @@ CompiledKernel compile(const Function& function, const std::string& target = {},
 std::vector<CompiledKernel> compile(std::span<const Function> functions,
                                     const std::string& target = {},
                                     const CompileOptions& options = {},
-                       Location where = std::source_location::current());
+                                    Location where = std::source_location::current());
 
 /// The IR after a stage, in the text form: "language", "infer_layouts" or "lower".
 std::string stage_text(const Function& function, const std::string& target,
-                       const std::string& stage,
-                       Location where = std::source_location::current());
+                       const std::string& stage, Location where = std::source_location::current());
 
 struct TargetInfo {
   std::string name;

@@ -28,9 +28,9 @@ namespace cuda {
 template <typename Enum>
 struct Choice {
   Choice() = default;
-  Choice(Enum value) : name(to_string(value)) {}                                    // NOLINT
-  Choice(const char* text) : name(text ? text : "") {}                              // NOLINT
-  Choice(std::string text) : name(std::move(text)) {}                               // NOLINT
+  Choice(Enum value) : name(to_string(value)) {}        // NOLINT
+  Choice(const char* text) : name(text ? text : "") {}  // NOLINT
+  Choice(std::string text) : name(std::move(text)) {}   // NOLINT
 
   std::optional<std::string> name;
 };
@@ -56,8 +56,7 @@ struct Im2colOptions {
 /// tilecopy::im2col with hints.
 CopyHandle im2col(const Buffer& img, const Operand& col, const Expr& nhw_step, const Expr& c_step,
                   HeightWidth kernel, HeightWidth stride, HeightWidth dilation, HeightWidth pad,
-                  const Im2colOptions& options = {},
-                  SourceLocation at = SourceLocation::current());
+                  const Im2colOptions& options = {}, SourceLocation at = SourceLocation::current());
 
 }  // namespace cuda
 }  // namespace tilecopy

@@ -29,9 +29,9 @@ class Expr {
   Expr(T value) : Expr(literal(static_cast<std::int64_t>(value))) {}  // NOLINT: literals convert
   /// A number past the largest int64 is a uint64, not a literal.
   template <std::unsigned_integral T>
-    requires(!std::same_as<T, bool>)
-  Expr(T value) : Expr(literal(static_cast<std::uint64_t>(value))) {}  // NOLINT
-  template <std::same_as<bool> T>  // only a bool: pointers convert to bool, too
+  requires(!std::same_as<T, bool>) Expr(T value)
+      : Expr(literal(static_cast<std::uint64_t>(value))) {}  // NOLINT
+  template <std::same_as<bool> T>          // only a bool: pointers convert to bool, too
   Expr(T value) : Expr(literal(value)) {}  // NOLINT
   template <std::floating_point T>
   Expr(T value) : Expr(literal(static_cast<double>(value))) {}  // NOLINT
@@ -65,8 +65,8 @@ class Var : public Expr {
 /// An expression and the user's line that combined it, so that operators can report errors there.
 struct ExprAt {
   template <typename T>
-    requires std::convertible_to<T, Expr>
-  ExprAt(T&& value, std::source_location where = std::source_location::current())  // NOLINT
+  requires std::convertible_to<T, Expr> ExprAt(
+      T&& value, std::source_location where = std::source_location::current())  // NOLINT
       : expr(std::forward<T>(value)), at(where) {}
 
   Expr expr;
@@ -130,8 +130,8 @@ Range range(ExprAt begin, ExprAt end, ExprAt step);
 /// One position of an access: an index or a range.
 struct Index {
   template <typename T>
-    requires std::convertible_to<T, Expr>
-  Index(T&& value, std::source_location where = std::source_location::current())  // NOLINT
+  requires std::convertible_to<T, Expr> Index(
+      T&& value, std::source_location where = std::source_location::current())  // NOLINT
       : begin(std::forward<T>(value)), at(where) {}
   Index(Range range, std::source_location where = std::source_location::current())  // NOLINT
       : begin(std::move(range.begin)),

@@ -75,8 +75,8 @@ std::array<Var, N> kernel(const Expr (&grid)[N], KernelOptions options = {},
   return result;
 }
 
-/// A tile of the block's shared memory; constant extents. An empty name is made up. Its elements have
-/// no defined value until they are written; the same holds for every tile.
+/// A tile of the block's shared memory; constant extents. An empty name is made up. Its elements
+/// have no defined value until they are written; the same holds for every tile.
 Buffer alloc_shared(const std::vector<Expr>& shape, DType dtype, const std::string& name = {},
                     SourceLocation at = SourceLocation::current());
 /// A register tile shared out over the threads of the block.
@@ -119,12 +119,12 @@ class Operand {
 using AnnotationValue = std::variant<bool, std::int64_t, std::string, Fragment>;
 
 struct Annotation {
-  Annotation(bool v) : value(v) {}                                       // NOLINT
-  Annotation(int v) : value(std::int64_t{v}) {}                          // NOLINT
-  Annotation(std::int64_t v) : value(v) {}                               // NOLINT
-  Annotation(const char* v) : value(std::string(v ? v : "")) {}          // NOLINT
-  Annotation(std::string v) : value(std::move(v)) {}                     // NOLINT
-  Annotation(Fragment v) : value(std::move(v)) {}                        // NOLINT
+  Annotation(bool v) : value(v) {}                               // NOLINT
+  Annotation(int v) : value(std::int64_t{v}) {}                  // NOLINT
+  Annotation(std::int64_t v) : value(v) {}                       // NOLINT
+  Annotation(const char* v) : value(std::string(v ? v : "")) {}  // NOLINT
+  Annotation(std::string v) : value(std::move(v)) {}             // NOLINT
+  Annotation(Fragment v) : value(std::move(v)) {}                // NOLINT
 
   AnnotationValue value;
 };
@@ -153,7 +153,7 @@ CopyHandle copy(const Operand& src, const Operand& dst, const CopyOptions& optio
 
 /// An int for both directions, or (height, width).
 struct HeightWidth {
-  HeightWidth(std::int64_t both) : h(both), w(both) {}                   // NOLINT
+  HeightWidth(std::int64_t both) : h(both), w(both) {}  // NOLINT
   HeightWidth(std::int64_t height, std::int64_t width) : h(height), w(width) {}
   std::int64_t h, w;
 };
@@ -162,15 +162,14 @@ struct Im2colOptions {
   Annotations annotations = {};
 };
 
-/// One tile of the im2col matrix of a convolution. `img` is (N, H, W, C); the last two dimensions of
-/// `col` are (block_m, block_k). Row m = nhw_step * block_m + i is output pixel (n, oh, ow), column
-/// k = c_step * block_k + j is (kh, kw, c) in that order, c fastest. The value is
-/// img[n, oh*stride + kh*dilation - pad, ow*stride + kw*dilation - pad, c], or 0 where that lies
-/// outside of the image, and 0 for rows and columns past the end of the matrix.
+/// One tile of the im2col matrix of a convolution. `img` is (N, H, W, C); the last two dimensions
+/// of `col` are (block_m, block_k). Row m = nhw_step * block_m + i is output pixel (n, oh, ow),
+/// column k = c_step * block_k + j is (kh, kw, c) in that order, c fastest. The value is img[n,
+/// oh*stride + kh*dilation - pad, ow*stride + kw*dilation - pad, c], or 0 where that lies outside
+/// of the image, and 0 for rows and columns past the end of the matrix.
 CopyHandle im2col(const Buffer& img, const Operand& col, const Expr& nhw_step, const Expr& c_step,
                   HeightWidth kernel, HeightWidth stride, HeightWidth dilation, HeightWidth pad,
-                  const Im2colOptions& options = {},
-                  SourceLocation at = SourceLocation::current());
+                  const Im2colOptions& options = {}, SourceLocation at = SourceLocation::current());
 
 /// Swaps the last two dimensions; otherwise a copy.
 CopyHandle transpose(const Operand& src, const Operand& dst,

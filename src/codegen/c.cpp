@@ -1,11 +1,11 @@
 #include "codegen/c.h"
 
+#include <fmt/args.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <set>
-
-#include <fmt/args.h>
-#include <fmt/format.h>
 
 #include "base/diagnostic.h"
 #include "codegen/c_expr.h"
@@ -27,20 +27,29 @@ const char* const numeric_text =
 constexpr std::int64_t most_array_bytes = 1024;
 
 // Words that a kernel's names must not have in C; names are made unique against them.
-constexpr const char* reserved[] = {
-    "auto",     "break",    "case",     "char",   "const",    "continue", "default",  "do",
-    "double",   "else",     "enum",     "extern", "float",    "for",      "goto",     "if",
-    "inline",   "int",      "long",     "register", "restrict", "return", "short",    "signed",
-    "sizeof",   "static",   "struct",   "switch", "typedef",  "union",    "unsigned", "void",
-    "volatile", "while",    "tensors",  "symbols", "scalars", "tiles",    "threads",  "memcpy",
-    "block_tiles", "asm", "main", "exp", "exp2", "log", "log2", "sin", "cos", "tanh", "floor",
-    "ceil", "sqrt", "expf", "exp2f", "logf", "log2f", "sinf", "cosf", "tanhf", "floorf", "ceilf",
-    "sqrtf", "math_errhandling"};
+constexpr const char* reserved[] = {"auto",        "break",    "case",     "char",
+                                    "const",       "continue", "default",  "do",
+                                    "double",      "else",     "enum",     "extern",
+                                    "float",       "for",      "goto",     "if",
+                                    "inline",      "int",      "long",     "register",
+                                    "restrict",    "return",   "short",    "signed",
+                                    "sizeof",      "static",   "struct",   "switch",
+                                    "typedef",     "union",    "unsigned", "void",
+                                    "volatile",    "while",    "tensors",  "symbols",
+                                    "scalars",     "tiles",    "threads",  "memcpy",
+                                    "block_tiles", "asm",      "main",     "exp",
+                                    "exp2",        "log",      "log2",     "sin",
+                                    "cos",         "tanh",     "floor",    "ceil",
+                                    "sqrt",        "expf",     "exp2f",    "logf",
+                                    "log2f",       "sinf",     "cosf",     "tanhf",
+                                    "floorf",      "ceilf",    "sqrtf",    "math_errhandling"};
 
-// A user's name for something, as a C name that no header of the C library can own: those are macros
-// in capitals, names that begin with an underscore or with a prefix of theirs, and types in _t.
+// A user's name for something, as a C name that no header of the C library can own: those are
+// macros in capitals, names that begin with an underscore or with a prefix of theirs, and types in
+// _t.
 std::string c_name(const std::string& name) {
-  bool small = std::any_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c); });
+  bool small =
+      std::any_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c); });
   bool owned = (!small && name.size() > 1) || name.starts_with("_") || name.starts_with("tc_") ||
                name.starts_with("omp_") || name.ends_with("_t");
   return owned ? "user_" + name : name;
@@ -50,7 +59,8 @@ std::string c_name(const std::string& name) {
 std::string comment_text(std::string_view text) {
   std::string result(text);
   std::replace_if(
-      result.begin(), result.end(), [](unsigned char c) { return std::iscntrl(c) || c == '\\'; }, '?');
+      result.begin(), result.end(), [](unsigned char c) { return std::iscntrl(c) || c == '\\'; },
+      '?');
   return result;
 }
 
@@ -101,14 +111,13 @@ class CKernelWriter {
       const auto& buffer = std::get<Buffer>(param);
       std::string_view constant = launch_.tensors[tensor].written ? "" : "const ";
       out_.line(fmt::format("{}{} *restrict const {} = ({}{} *)tensors[{}];", constant,
-                            c_type(buffer.dtype()), declare(buffer),
-                            constant, c_type(buffer.dtype()), tensor));
+                            c_type(buffer.dtype()), declare(buffer), constant,
+                            c_type(buffer.dtype()), tensor));
       ++tensor;
     }
     for (std::size_t i = 0; i < kernel_.symbols.size(); ++i) {
       const Var& symbol = kernel_.symbols[i];
-      out_.line(fmt::format("const int64_t {} = symbols[{}];",
-                            declare(symbol), i));
+      out_.line(fmt::format("const int64_t {} = symbols[{}];", declare(symbol), i));
     }
   }
 
@@ -120,9 +129,9 @@ class CKernelWriter {
       out_.line(fmt::format("const int64_t {} = {};", limit, exprs_.expr(kernel_.grid[d])));
     }
     out_.directive("#ifdef _OPENMP");
-    out_.directive(fmt::format(
-        "#pragma omp parallel for collapse({}) num_threads(threads) schedule(static)",
-        limits.size()));
+    out_.directive(
+        fmt::format("#pragma omp parallel for collapse({}) num_threads(threads) schedule(static)",
+                    limits.size()));
     out_.directive("#endif");
     for (std::size_t d = limits.size(); d-- > 0;) {
       const Var& var = kernel_.block[d];
@@ -152,15 +161,16 @@ class CKernelWriter {
         const auto& let = ir::get<ir::Let>(s);
         std::string value = exprs_.expr(let.value);
         if (is_int(let.var.dtype())) facts_.bind(let.var, facts_.bounds(let.value));
-        return out_.line(fmt::format("const {} {} = {};", c_type(let.var.dtype()),
-                                     declare(let.var), value));
+        return out_.line(
+            fmt::format("const {} {} = {};", c_type(let.var.dtype()), declare(let.var), value));
       }
       case ir::StmtKind::Instr: return instr(ir::get<ir::Instr>(s));
       case ir::StmtKind::Parallel:
       case ir::StmtKind::Copy:
       case ir::StmtKind::Im2col:
       case ir::StmtKind::Transpose:
-      case ir::StmtKind::Fill: raise_internal("a tile-level statement reached the C writer", s->where);
+      case ir::StmtKind::Fill:
+        raise_internal("a tile-level statement reached the C writer", s->where);
     }
   }
 
@@ -173,9 +183,8 @@ class CKernelWriter {
 
   void block(const ir::Block& b) {
     mark_line(b.where);
-    bool scope = std::any_of(b.body.begin(), b.body.end(), [](const ir::Stmt& s) {
-      return s->kind == ir::StmtKind::Let;
-    });
+    bool scope = std::any_of(b.body.begin(), b.body.end(),
+                             [](const ir::Stmt& s) { return s->kind == ir::StmtKind::Let; });
     if (scope) out_.open("{");
     body(b);
     if (scope) out_.close();

@@ -1,11 +1,11 @@
 #include "codegen/c_expr.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <bit>
 #include <cmath>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "base/numeric_value.h"
 #include "ir/make.h"
@@ -140,12 +140,14 @@ CExprWriter::Written CExprWriter::write_unary(const ir::Unary& u) {
     if (!is_narrow_float(dtype)) return {std::move(text), unary_precedence};
     return numeric_call(fmt::format("tc_{}_from_f32({})", short_name(dtype), text));
   };
-  if (u.op == ir::UnaryOp::logical_not) return {"!" + expr(u.a, unary_precedence), unary_precedence};
+  if (u.op == ir::UnaryOp::logical_not)
+    return {"!" + expr(u.a, unary_precedence), unary_precedence};
   std::string a = widened(u.a, unary_precedence);
   if (u.op == ir::UnaryOp::neg) {
     // A space keeps two minus signs apart.
     std::string text = (a[0] == '-' ? "- " : "-") + a;
-    if (is_narrow_int(dtype)) return {fmt::format("({})({})", c_type(dtype), text), unary_precedence};
+    if (is_narrow_int(dtype))
+      return {fmt::format("({})({})", c_type(dtype), text), unary_precedence};
     return rounded(text);
   }
   if (u.op == ir::UnaryOp::abs) {

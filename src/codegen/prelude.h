@@ -32,9 +32,9 @@ static inline int64_t tc_index_min(int64_t a, int64_t b) { return a < b ? a : b;
 static inline int64_t tc_index_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // Rows of a tile are short: a loop costs less than a call of memcpy.
-static inline void tc_copy(void *to, const void *from, size_t bytes) {
-  char *dst = (char *)to;
-  const char *src = (const char *)from;
+static inline void tc_copy(void* to, const void* from, size_t bytes) {
+  char* dst = (char*)to;
+  const char* src = (const char*)from;
   if (bytes >= 4096) {
     memcpy(dst, src, bytes);
     return;
@@ -44,12 +44,12 @@ static inline void tc_copy(void *to, const void *from, size_t bytes) {
   for (; bytes > 0; ++dst, ++src, --bytes) *dst = *src;
 }
 
-// The same, and asks for the bytes that lie `ahead` of the source, which a later call will copy. They
-// may lie outside of any array: a prefetch does not fault.
-static inline void tc_copy_ahead(void *to, const void *from, size_t bytes, int64_t ahead) {
+// The same, and asks for the bytes that lie `ahead` of the source, which a later call will copy.
+// They may lie outside of any array: a prefetch does not fault.
+static inline void tc_copy_ahead(void* to, const void* from, size_t bytes, int64_t ahead) {
 #if defined(__GNUC__)
   const uintptr_t next = (uintptr_t)from + (uintptr_t)ahead;
-  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch((const char *)(next + i));
+  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch((const char*)(next + i));
 #else
   (void)ahead;
 #endif
@@ -57,10 +57,10 @@ static inline void tc_copy_ahead(void *to, const void *from, size_t bytes, int64
 }
 
 // Copies past the caches: whole cache lines with non-temporal stores, the ends with plain ones.
-static inline void tc_stream(void *to, const void *from, size_t bytes) {
+static inline void tc_stream(void* to, const void* from, size_t bytes) {
 #if TC_STREAM
-  char *dst = (char *)to;
-  const char *src = (const char *)from;
+  char* dst = (char*)to;
+  const char* src = (const char*)from;
   size_t head = (size_t)(-(uintptr_t)dst & 63);
   if (head > bytes) head = bytes;
   tc_copy(dst, src, head);
@@ -69,7 +69,7 @@ static inline void tc_stream(void *to, const void *from, size_t bytes) {
     for (int i = 0; i < 64; i += TC_VECTOR_BYTES) {
       tc_vector line;
       memcpy(&line, src + i, sizeof line);
-      __asm__(TC_STORE_PAST_CACHES : "=m"(*(tc_vector *)(dst + i)) : "x"(line));
+      __asm__(TC_STORE_PAST_CACHES : "=m"(*(tc_vector*)(dst + i)) : "x"(line));
     }
   }
   tc_copy(dst, src, bytes);

@@ -52,7 +52,8 @@ Expr element_offset(const Buffer& buffer, const std::vector<Expr>& indices,
     return layout->swizzle() ? swizzled(offset, *layout->swizzle()) : offset;
   }
   std::vector<Expr> strides = ir::strides_of(buffer);
-  for (std::size_t d = 0; d < indices.size(); ++d) offset = add(offset, mul(indices[d], strides[d]));
+  for (std::size_t d = 0; d < indices.size(); ++d)
+    offset = add(offset, mul(indices[d], strides[d]));
   return offset;
 }
 

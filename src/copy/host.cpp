@@ -97,17 +97,18 @@ void describe(const Site& site, HostPlan& plan) {
     if (static_cast<int>(k) == plan.row) continue;
     loops += site.axes[k].extent.to_string() + " x ";
   }
-  std::string row = plan.row < 0
-                        ? "1 element"
-                        : fmt::format("{} of {} elements", plan.run ? "run" : "loop",
-                                      site.axes[static_cast<std::size_t>(plan.row)].extent.to_string());
+  std::string row =
+      plan.row < 0 ? "1 element"
+                   : fmt::format("{} of {} elements", plan.run ? "run" : "loop",
+                                 site.axes[static_cast<std::size_t>(plan.row)].extent.to_string());
   plan.parameters.emplace_back("loops", loops + row);
   bool vector = plan.row >= 0 && unit_stride(site.axes[static_cast<std::size_t>(plan.row)].dst);
   int width = vector ? target::host_vector_bytes() : bytes(site.dst.buffer.dtype());
   plan.parameters.emplace_back("vector_bytes", fmt::format("{}", width));
   if (site.src && site.src->buffer.dtype() != site.dst.buffer.dtype()) {
-    plan.parameters.emplace_back("cast", fmt::format("{} to {}", to_string(site.src->buffer.dtype()),
-                                                     to_string(site.dst.buffer.dtype())));
+    plan.parameters.emplace_back("cast",
+                                 fmt::format("{} to {}", to_string(site.src->buffer.dtype()),
+                                             to_string(site.dst.buffer.dtype())));
   }
   bool whole = site.src_conditions.empty() && site.dst_conditions.empty();
   for (const Axis& axis : site.axes) {
@@ -240,9 +241,8 @@ class HostLowering {
       const Axis& axis = site_.axes[k];
       if (static_cast<int>(k) == plan_.row || !axis.src) continue;
       if (covers(axis.src->inside, axis.dst.inside)) continue;
-      for (const Expr& condition :
-           {make_binary(BinaryOp::ge, vars_[k], axis.src->inside.begin),
-            make_binary(BinaryOp::lt, vars_[k], axis.src->inside.end)}) {
+      for (const Expr& condition : {make_binary(BinaryOp::ge, vars_[k], axis.src->inside.begin),
+                                    make_binary(BinaryOp::lt, vars_[k], axis.src->inside.end)}) {
         Expr simple = facts_.simplify(condition);
         if (!is_const_int(simple, 1)) conditions.push_back(simple);
       }

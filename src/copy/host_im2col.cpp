@@ -1,7 +1,7 @@
-// im2col on the cpu target. A column index k splits into a segment and a place in it. Where the taps
-// of one kernel row lie side by side in the image (dilation 1, dense pixels), a segment is the
-// kernel row, KW * C elements long; otherwise it is one tap of C channels. Within a segment the image
-// is one run of memory of which a middle part is inside of the image.
+// im2col on the cpu target. A column index k splits into a segment and a place in it. Where the
+// taps of one kernel row lie side by side in the image (dilation 1, dense pixels), a segment is the
+// kernel row, KW * C elements long; otherwise it is one tap of C channels. Within a segment the
+// image is one run of memory of which a middle part is inside of the image.
 #include <fmt/format.h>
 
 #include "copy/host_row.h"
@@ -42,11 +42,9 @@ std::unique_ptr<Plan> plan_im2col(const Site& site, Rules&) {
   bool dense = unit && img[2] && site.facts->proves_equal(*img[2], channels);
   plan->fused_row = dense && op.window.dilation.w == 1;
   plan->run = unit && col && is_const_int(*col, 1);
-  std::string segment =
-      plan->fused_row
-          ? fmt::format("a kernel row of {} x {} elements", op.window.kernel.w,
-                        channels.to_string())
-          : fmt::format("a tap of {} channels", channels.to_string());
+  std::string segment = plan->fused_row ? fmt::format("a kernel row of {} x {} elements",
+                                                      op.window.kernel.w, channels.to_string())
+                                        : fmt::format("a tap of {} channels", channels.to_string());
   plan->parameters.emplace_back("segment", segment);
   plan->parameters.emplace_back("moves", plan->run ? "runs of memory" : "element by element");
   plan->parameters.emplace_back(
@@ -83,9 +81,9 @@ class Im2colLowering {
     NamedBlock block(facts_, where_);
     Expr block_m = op_.col.extent[op_.col.extent.size() - 2];
     Expr m = block.name("m", add(mul(op_.nhw_step, block_m), i_));
-    Expr exists = simplify(make_binary(BinaryOp::logical_and,
-                                       make_binary(BinaryOp::ge, m, make_int(0)),
-                                       make_binary(BinaryOp::lt, m, m_count_)));
+    Expr exists =
+        simplify(make_binary(BinaryOp::logical_and, make_binary(BinaryOp::ge, m, make_int(0)),
+                             make_binary(BinaryOp::lt, m, m_count_)));
     block.add(ir::make_if(exists, pixel_row(m), zeros(columns_.begin, columns_.end), where_));
     ir::Stmt body =
         ir::make_for(ir::LoopKind::serial, i, rows_.begin, rows_.end, block.take(), where_);
@@ -111,7 +109,8 @@ class Im2colLowering {
     const ir::Im2colWindow& w = op_.window;
     NamedBlock block(facts_, where_);
     n_ = block.name("n", div(m, mul(oh_, ow_)));
-    h0_ = block.name("h0", sub(mul(mod(div(m, ow_), oh_), make_int(w.stride.h)), make_int(w.pad.h)));
+    h0_ =
+        block.name("h0", sub(mul(mod(div(m, ow_), oh_), make_int(w.stride.h)), make_int(w.pad.h)));
     w0_ = block.name("w0", sub(mul(mod(m, ow_), make_int(w.stride.w)), make_int(w.pad.w)));
     k0_ = block.name("k0", mul(op_.c_step, op_.col.extent.back()));
 
@@ -123,8 +122,7 @@ class Im2colLowering {
 
     Var s("s", int64);
     Expr begin = simplify(div(max(make_int(0), add(k0_, columns_.begin)), segment_length_));
-    Expr end = simplify(
-        min(segment_count_, ceil_div(add(k0_, columns_.end), segment_length_)));
+    Expr end = simplify(min(segment_count_, ceil_div(add(k0_, columns_.end), segment_length_)));
     facts_.bind_loop(s, begin, end);
     block.add(ir::make_for(ir::LoopKind::serial, s, begin, end, segment(s), where_));
     return block.take();
@@ -135,9 +133,7 @@ class Im2colLowering {
     if (!facts_.proves(make_binary(BinaryOp::ge, begin, end))) block.add(zeros(begin, end));
   }
 
-  static Expr ceil_div(const Expr& a, const Expr& b) {
-    return div(add(a, sub(b, make_int(1))), b);
-  }
+  static Expr ceil_div(const Expr& a, const Expr& b) { return div(add(a, sub(b, make_int(1))), b); }
 
   // The columns of one segment: column j holds element j - start of the segment.
   ir::Stmt segment(const Expr& s) {
@@ -195,11 +191,11 @@ class Im2colLowering {
   ir::Stmt move(const Expr& h, const Expr& x, const Expr& start, const Expr& from,
                 const Expr& to) const {
     if (plan_.run) {
-      return ir::make_instr("host.copy",
-                            {ir::Address{op_.col.buffer, col_offset(from)},
-                             ir::Address{op_.img, img_offset(h, x, sub(from, start))},
-                             simplify(sub(to, from))},
-                            where_);
+      return ir::make_instr(
+          "host.copy",
+          {ir::Address{op_.col.buffer, col_offset(from)},
+           ir::Address{op_.img, img_offset(h, x, sub(from, start))}, simplify(sub(to, from))},
+          where_);
     }
     return make_store_loop(
         op_.col.buffer, from, to, [this](const Expr& j) { return col_offset(j); },

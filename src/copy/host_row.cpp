@@ -46,8 +46,8 @@ ir::Stmt make_row(const Row& row, ir::Facts& facts, Location where) {
   lo = block.name("lo", lo);
   // An empty source range may begin past its end.
   hi = block.name("hi", facts.proves(make_binary(BinaryOp::le, lo, hi))
-                      ? hi
-                      : make_binary(BinaryOp::max, lo, hi));
+                            ? hi
+                            : make_binary(BinaryOp::max, lo, hi));
 
   auto add = [&](const auto& part, const Expr& from, const Expr& to) {
     if (!facts.proves(make_binary(BinaryOp::ge, from, to))) block.add(part(from, to));

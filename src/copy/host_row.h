@@ -1,5 +1,5 @@
-// One row of a tile operation on the cpu target: destination elements of which a part comes from the
-// source and the rest, where the source is out of bounds, from a constant.
+// One row of a tile operation on the cpu target: destination elements of which a part comes from
+// the source and the rest, where the source is out of bounds, from a constant.
 #pragma once
 
 #include <functional>
@@ -37,8 +37,8 @@ struct Row {
   std::function<ir::Stmt(const Expr& from, const Expr& to)> fill;
 };
 
-/// fill [begin, lo), move [lo, hi), fill [hi, end), with lo and hi named, and what is provably empty
-/// left out.
+/// fill [begin, lo), move [lo, hi), fill [hi, end), with lo and hi named, and what is provably
+/// empty left out.
 ir::Stmt make_row(const Row& row, ir::Facts& facts, Location where);
 
 /// for (var in [from, to)) buffer[offset(var)] = value(var)

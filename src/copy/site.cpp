@@ -20,8 +20,8 @@ Span inside_span(const ir::Region& region, std::size_t dim, const ir::Facts& fac
   Expr zero = make_int(0);
   Expr room = make_binary(BinaryOp::sub, region.buffer.shape()[dim], origin);
   Span span;
-  span.begin = facts.simplify(make_binary(
-      BinaryOp::max, zero, make_binary(BinaryOp::sub, zero, origin)));
+  span.begin =
+      facts.simplify(make_binary(BinaryOp::max, zero, make_binary(BinaryOp::sub, zero, origin)));
   span.end = facts.simplify(make_binary(BinaryOp::min, extent, room));
   span.whole = ir::is_const_int(span.begin, 0) && facts.proves_equal(span.end, extent);
   return span;
@@ -30,9 +30,8 @@ Span inside_span(const ir::Region& region, std::size_t dim, const ir::Facts& fac
 void add_bounds_of_unit(const ir::Region& region, std::size_t dim, const ir::Facts& facts,
                         std::vector<Expr>& conditions) {
   const Expr& origin = region.origin[dim];
-  for (const Expr& condition :
-       {make_binary(BinaryOp::ge, origin, make_int(0)),
-        make_binary(BinaryOp::lt, origin, region.buffer.shape()[dim])}) {
+  for (const Expr& condition : {make_binary(BinaryOp::ge, origin, make_int(0)),
+                                make_binary(BinaryOp::lt, origin, region.buffer.shape()[dim])}) {
     Expr simple = facts.simplify(condition);
     if (!ir::is_const_int(simple, 1)) conditions.push_back(simple);
   }
@@ -130,8 +129,7 @@ Site make_site(const ir::TileOp& op, const target::Target& target, const ir::Fac
     site.value = fill.value;
   } else {
     const auto& im2col = static_cast<const ir::Im2col&>(op);
-    site.operation =
-        fmt::format("im2col {} -> {}", im2col.img.name(), im2col.col.buffer.name());
+    site.operation = fmt::format("im2col {} -> {}", im2col.img.name(), im2col.col.buffer.name());
     site.hints = &im2col.hints;
     site.dst = im2col.col;
   }

@@ -28,7 +28,8 @@ bool equal(const Expr& a, const Expr& b) {
   if (!a.defined() || !b.defined()) return false;
   const ExprNode& x = *a.node();
   const ExprNode& y = *b.node();
-  if (x.kind != y.kind || x.dtype != y.dtype || x.depth != y.depth || x.size != y.size) return false;
+  if (x.kind != y.kind || x.dtype != y.dtype || x.depth != y.depth || x.size != y.size)
+    return false;
   switch (x.kind) {
     case ExprKind::IntConst: return get<IntConst>(a).value == get<IntConst>(b).value;
     case ExprKind::FloatConst:

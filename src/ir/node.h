@@ -68,7 +68,8 @@ struct VarNode : ExprNode {  // one object is one variable
   static constexpr ExprKind tag = ExprKind::VarNode;
   std::string name;
   bool symbol = false;  ///< a size or stride that the arguments of a launch determine
-  std::uint64_t serial = 0;  ///< in order of creation: tells variables of one name apart, always alike
+  std::uint64_t serial =
+      0;  ///< in order of creation: tells variables of one name apart, always alike
 };
 
 struct Unary : ExprNode {
@@ -256,12 +257,12 @@ struct Kernel {
   std::string name;
   Location where;
   Level level = Level::tile;
-  std::vector<Param> params;   ///< tensors and scalars, in the order of the arguments
-  std::vector<Var> symbols;    ///< int64 values bound at launch by the tensors' shapes and strides
-  std::vector<Var> block;      ///< block indices, fastest-varying first
-  std::vector<Expr> grid;      ///< extents of the block indices
+  std::vector<Param> params;  ///< tensors and scalars, in the order of the arguments
+  std::vector<Var> symbols;   ///< int64 values bound at launch by the tensors' shapes and strides
+  std::vector<Var> block;     ///< block indices, fastest-varying first
+  std::vector<Expr> grid;     ///< extents of the block indices
   int threads = 1;
-  std::uint64_t serial = 0;    ///< tells functions apart; handles of tile operations hold it
+  std::uint64_t serial = 0;  ///< tells functions apart; handles of tile operations hold it
   Stmt body;
 };
 

@@ -6,8 +6,9 @@
 
 namespace tilecopy::ir {
 
-/// Negative, zero or positive. Zero means equal. Variables of one name follow each other in the order
-/// of their creation; distinct buffers of one name, which no function has, by their addresses.
+/// Negative, zero or positive. Zero means equal. Variables of one name follow each other in the
+/// order of their creation; distinct buffers of one name, which no function has, by their
+/// addresses.
 int order(const Expr& a, const Expr& b);
 
 /// The nodes of the tree; shared nodes count each time.

@@ -114,10 +114,9 @@ CopyHandle cuda::im2col(const Buffer& img, const Operand& col, const Expr& nhw_s
                         const Expr& c_step, HeightWidth kernel, HeightWidth stride,
                         HeightWidth dilation, HeightWidth pad, const Im2colOptions& options,
                         SourceLocation at) {
-  return statement_builder(at).im2col(img, col, nhw_step, c_step, {kernel, stride, dilation, pad},
-                                      {.eviction_policy = options.eviction_policy.name,
-                                       .annotations = options.annotations},
-                                      at);
+  return statement_builder(at).im2col(
+      img, col, nhw_step, c_step, {kernel, stride, dilation, pad},
+      {.eviction_policy = options.eviction_policy.name, .annotations = options.annotations}, at);
 }
 
 CopyHandle transpose(const Operand& src, const Operand& dst, SourceLocation at) {
@@ -188,9 +187,7 @@ Access Buffer::operator()(Index i, Index j, Index k, Index l, Index m, Index n, 
   return {*this, {i, j, k, l, m, n, o, p}};
 }
 
-Access::operator Expr() const {
-  return statement_builder(where_).load(buffer_, indices_, where_);
-}
+Access::operator Expr() const { return statement_builder(where_).load(buffer_, indices_, where_); }
 
 const Access& Access::operator=(const ExprAt& value) const {
   statement_builder(value.at).store(buffer_, indices_, value.expr, value.at);

@@ -1,5 +1,5 @@
-// Names the values that a tile operation reads from buffers (an origin from an index tensor, say), so
-// that the planner sees variables and each is read once.
+// Names the values that a tile operation reads from buffers (an origin from an index tensor, say),
+// so that the planner sees variables and each is read once.
 #pragma once
 
 #include "ir/node.h"

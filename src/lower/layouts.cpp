@@ -39,9 +39,9 @@ TileMemory place_tiles(const ir::Kernel& kernel, const planner::Layouts& layouts
     overflow |= __builtin_add_overflow(memory.bytes, size, &memory.bytes);
     sizes += fmt::format("{}{} {} bytes", sizes.empty() ? "" : ", ", tile.name(), size);
     if (overflow || memory.bytes > most_tile_bytes) {
-      raise(ErrorCode::E0421, alloc->where,
-            {.needed = fmt::format("at most {} bytes for a block", most_tile_bytes),
-             .found = sizes});
+      raise(
+          ErrorCode::E0421, alloc->where,
+          {.needed = fmt::format("at most {} bytes for a block", most_tile_bytes), .found = sizes});
     }
     memory.bytes = (memory.bytes + tile_alignment - 1) / tile_alignment * tile_alignment;
   });

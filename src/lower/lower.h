@@ -20,8 +20,7 @@ ir::Facts all_facts(const ir::Kernel& kernel);
 
 /// One decision for each tile operation, by its id. The decisions point into `kernel`, `facts`,
 /// `layouts` and `target`.
-std::vector<planner::Decision> select_copies(const ir::Kernel& kernel,
-                                             const target::Target& target,
+std::vector<planner::Decision> select_copies(const ir::Kernel& kernel, const target::Target& target,
                                              const ir::Facts& facts,
                                              const planner::Layouts& layouts);
 

@@ -21,8 +21,7 @@ ir::Facts all_facts(const ir::Kernel& kernel) {
   return facts;
 }
 
-std::vector<planner::Decision> select_copies(const ir::Kernel& kernel,
-                                             const target::Target& target,
+std::vector<planner::Decision> select_copies(const ir::Kernel& kernel, const target::Target& target,
                                              const ir::Facts& facts,
                                              const planner::Layouts& layouts) {
   AccessLowering access(facts, layouts);

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <type_traits>
-#include <cstring>
 
 #include "base/diagnostic.h"
 #include "base/numeric_value.h"
@@ -112,9 +112,9 @@ class Binder {
       value = numeric::cast(given, param.dtype);
     }
     // A float rounds to the dtype, but a finite number stays finite.
-    bool fits = is_float(param.dtype)
-                    ? std::isfinite(numeric::to_double(value)) || !std::isfinite(numeric::to_double(given))
-                    : numeric::cast(value, given.dtype) == given;
+    bool fits = is_float(param.dtype) ? std::isfinite(numeric::to_double(value)) ||
+                                            !std::isfinite(numeric::to_double(given))
+                                      : numeric::cast(value, given.dtype) == given;
     if (!fits) refuse(number_text(argument));
     bound_.scalars.push_back(value.bits);
     scalar_sizes_.push_back(is_int(param.dtype) ? numeric::to_int(value) : 0);

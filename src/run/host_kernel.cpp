@@ -1,7 +1,6 @@
 #include "run/host_kernel.h"
 
 #include <fmt/format.h>
-
 #include <pthread.h>
 
 #include <atomic>
@@ -62,8 +61,8 @@ HostKernel::HostKernel(std::shared_ptr<const os::SharedLibrary> library, LaunchP
 
 namespace {
 
-// NOTE: the OpenMP runtimes keep a pool of threads that does not survive fork(): a parallel region of
-// the child would wait for it forever. A region of one thread needs no pool.
+// NOTE: the OpenMP runtimes keep a pool of threads that does not survive fork(): a parallel region
+// of the child would wait for it forever. A region of one thread needs no pool.
 bool in_forked_child() {
   static std::atomic<bool> forked{false};
   static const int registered =

@@ -13,9 +13,10 @@ namespace {
 constexpr std::string_view archs[] = {"sm_80", "sm_90a", "sm_100a"};
 
 [[noreturn]] void raise_unknown(const std::string& text) {
-  raise(ErrorCode::E0601, {},
-        {.needed = "cpu, cuda -arch=ARCH or emulator -arch=ARCH, ARCH one of sm_80, sm_90a, sm_100a",
-         .found = fmt::format("\"{}\"", text)});
+  raise(
+      ErrorCode::E0601, {},
+      {.needed = "cpu, cuda -arch=ARCH or emulator -arch=ARCH, ARCH one of sm_80, sm_90a, sm_100a",
+       .found = fmt::format("\"{}\"", text)});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Kernels in tests/golden against what the compiler makes of them: NAME.tile gives NAME.lower (device
-// level), NAME.c (the generated function) and NAME.explain. TILECOPY_UPDATE_GOLDEN=1 rewrites them.
+// Kernels in tests/golden against what the compiler makes of them: NAME.tile gives NAME.lower
+// (device level), NAME.c (the generated function) and NAME.explain. TILECOPY_UPDATE_GOLDEN=1
+// rewrites them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,7 +58,8 @@ TEST_P(Golden, StagesAreAsStored) {
   compare(directory / (GetParam() + ".lower"), tc::stage_text(function, "cpu", "lower"));
   tc::CompiledKernel compiled = tc::compile(function, "cpu");
   const std::string& source = compiled.source();
-  compare(directory / (GetParam() + ".c"), source.substr(source.find("\n// " + function.name()) + 1));
+  compare(directory / (GetParam() + ".c"),
+          source.substr(source.find("\n// " + function.name()) + 1));
   compare(directory / (GetParam() + ".explain"), without_vector_bytes(compiled.explain()));
 }
 

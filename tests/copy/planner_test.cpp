@@ -1,5 +1,5 @@
-// The planner by table: a kernel's tile operation, the method chosen on cpu, and the first failed rule
-// of each better method.
+// The planner by table: a kernel's tile operation, the method chosen on cpu, and the first failed
+// rule of each better method.
 #include <gtest/gtest.h>
 
 #include "lower/lower.h"
@@ -40,11 +40,11 @@ std::string failed_rule(const tc::CopyPlan& plan, const std::string& method) {
 
 struct Row {
   const char* what;
-  std::int64_t rows, columns;      // of the tensors
+  std::int64_t rows, columns;  // of the tensors
   std::int64_t tile_rows, tile_columns;
-  std::vector<tc::Expr> strides;   // of the source tensor
+  std::vector<tc::Expr> strides;  // of the source tensor
   tc::DType from, to;
-  bool to_tile;                    // global -> shared, else shared -> global
+  bool to_tile;  // global -> shared, else shared -> global
   const char* method;
   const char* stream_rule;
   const char* run_rule;
@@ -55,35 +55,147 @@ const char* const proved = "proved, no checks";
 const char* const checked = "checked once per row";
 
 const Row rows[] = {
-    {"whole tiles", 512, 512, 64, 128, {}, tc::float32, tc::float32, true, "host_run",
-     "host_stream.destination", "<none>", proved},
-    {"ragged tiles", 500, 500, 64, 128, {}, tc::float32, tc::float32, true, "host_run",
-     "host_stream.destination", "<none>", checked},
-    {"small destination", 512, 512, 64, 128, {}, tc::float32, tc::float32, false, "host_run",
-     "host_stream.size", "<none>", proved},
-    {"large destination", 4096, 4096, 64, 128, {}, tc::float32, tc::float32, false, "host_stream",
-     "<none>", "<none>", proved},
-    {"cast", 4096, 4096, 64, 128, {}, tc::float32, tc::float16, false, "host_loop",
-     "host_stream.dtype", "host_run.dtype", proved},
-    {"column-major source", 512, 512, 64, 128, {1, 512}, tc::float32, tc::float32, true,
-     "host_loop", "host_stream.contiguous", "host_run.contiguous", proved},
-    {"every second element", 512, 512, 64, 128, {1024, 2}, tc::float32, tc::float32, true,
-     "host_loop", "host_stream.contiguous", "host_run.contiguous", proved},
-    {"padded rows", 512, 512, 64, 128, {520, 1}, tc::float32, tc::float32, true, "host_run",
-     "host_stream.destination", "<none>", proved},
-    {"narrow tile", 4096, 4096, 64, 8, {}, tc::float32, tc::float32, false, "host_loop",
-     "host_stream.run_bytes", "host_run.run_bytes", proved},
-    {"one byte wide elements", 512, 512, 64, 64, {}, tc::uint8, tc::uint8, true, "host_run",
-     "host_stream.destination", "<none>", proved},
+    {"whole tiles",
+     512,
+     512,
+     64,
+     128,
+     {},
+     tc::float32,
+     tc::float32,
+     true,
+     "host_run",
+     "host_stream.destination",
+     "<none>",
+     proved},
+    {"ragged tiles",
+     500,
+     500,
+     64,
+     128,
+     {},
+     tc::float32,
+     tc::float32,
+     true,
+     "host_run",
+     "host_stream.destination",
+     "<none>",
+     checked},
+    {"small destination",
+     512,
+     512,
+     64,
+     128,
+     {},
+     tc::float32,
+     tc::float32,
+     false,
+     "host_run",
+     "host_stream.size",
+     "<none>",
+     proved},
+    {"large destination",
+     4096,
+     4096,
+     64,
+     128,
+     {},
+     tc::float32,
+     tc::float32,
+     false,
+     "host_stream",
+     "<none>",
+     "<none>",
+     proved},
+    {"cast",
+     4096,
+     4096,
+     64,
+     128,
+     {},
+     tc::float32,
+     tc::float16,
+     false,
+     "host_loop",
+     "host_stream.dtype",
+     "host_run.dtype",
+     proved},
+    {"column-major source",
+     512,
+     512,
+     64,
+     128,
+     {1, 512},
+     tc::float32,
+     tc::float32,
+     true,
+     "host_loop",
+     "host_stream.contiguous",
+     "host_run.contiguous",
+     proved},
+    {"every second element",
+     512,
+     512,
+     64,
+     128,
+     {1024, 2},
+     tc::float32,
+     tc::float32,
+     true,
+     "host_loop",
+     "host_stream.contiguous",
+     "host_run.contiguous",
+     proved},
+    {"padded rows",
+     512,
+     512,
+     64,
+     128,
+     {520, 1},
+     tc::float32,
+     tc::float32,
+     true,
+     "host_run",
+     "host_stream.destination",
+     "<none>",
+     proved},
+    {"narrow tile",
+     4096,
+     4096,
+     64,
+     8,
+     {},
+     tc::float32,
+     tc::float32,
+     false,
+     "host_loop",
+     "host_stream.run_bytes",
+     "host_run.run_bytes",
+     proved},
+    {"one byte wide elements",
+     512,
+     512,
+     64,
+     64,
+     {},
+     tc::uint8,
+     tc::uint8,
+     true,
+     "host_run",
+     "host_stream.destination",
+     "<none>",
+     proved},
 };
 
 tc::CopyPlan plan_row(const Row& row) {
   return plan_copy([&] {
     auto strides = row.to_tile ? row.strides : std::vector<tc::Expr>{};
-    auto tensor = tc::tensor("A", {row.rows, row.columns}, row.to_tile ? row.from : row.to, strides);
+    auto tensor =
+        tc::tensor("A", {row.rows, row.columns}, row.to_tile ? row.from : row.to, strides);
     auto [bx, by] = tc::kernel(
         {tc::ceildiv(row.columns, row.tile_columns), tc::ceildiv(row.rows, row.tile_rows)});
-    auto tile = tc::alloc_shared({row.tile_rows, row.tile_columns}, row.to_tile ? row.to : row.from);
+    auto tile =
+        tc::alloc_shared({row.tile_rows, row.tile_columns}, row.to_tile ? row.to : row.from);
     auto at = tensor(by * row.tile_rows, bx * row.tile_columns);
     if (row.to_tile) {
       tc::copy(at, tile);

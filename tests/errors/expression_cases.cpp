@@ -164,8 +164,8 @@ std::vector<ErrorCase> value_cases() {
            sum = sum + x;
          }
        }},
-      {"E0427", "shared_parts_of_an_endless_expression", "at most 1048576 operations in one expression",
-       "more",
+      {"E0427", "shared_parts_of_an_endless_expression",
+       "at most 1048576 operations in one expression", "more",
        [](Location& at) {
          Expr sum = Var("x", float32);
          for (int i = 0; i < 64; ++i) {
