@@ -20,7 +20,8 @@ struct BufferNode;
 /// An immutable scalar expression. C++ integers and floating-point numbers convert to literals,
 /// which take the dtype of what they are combined with (int64 or float64 on their own).
 /// Integer / and % round towards minus infinity, and give 0 for a divisor of 0. Other integer
-/// arithmetic wraps. Each float operation is rounded once to its dtype.
+/// arithmetic wraps. Each float operation is rounded once to its dtype; a NaN that float32 or float64
+/// arithmetic makes has the bits of the machine, until a cast makes it the canonical NaN.
 class Expr {
  public:
   Expr() = default;

@@ -37,7 +37,7 @@ Affine ValueGenerator::origin(const Extent& room, const Extent& extent) {
     a.offset = random_.between(-2, 4);
   } else if (choice < 95) {
     const std::int64_t far =
-        random_.pick({100, 1000, 1 << 20}) * (random_.chance(20) ? 1 << 20 : 1);
+        random_.pick({100, 1000, 1 << 20}) * (random_.chance(20) ? std::int64_t{1} << 20 : 1);
     a.constant = random_.chance(50) ? far : -far;
   } else {
     for (std::size_t t = 0; t < kernel_.tensors.size(); ++t) {
