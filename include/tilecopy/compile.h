@@ -22,6 +22,8 @@ struct CompileOptions {
   int opt_level = 3;
   /// Whether to look in and add to the kernel cache.
   bool use_cache = true;
+  /// Whether a hint that cannot be met is an error (E0207) instead of a remark.
+  bool strict_hints = false;
 };
 
 /// One rule of a way to carry out a copy, and what the planner found.
@@ -48,8 +50,15 @@ struct CopyPlan {
   /// What was chosen, by name, such as {"run_bytes", "256"}.
   std::vector<std::pair<std::string, std::string>> parameters;
   std::vector<RejectedMethod> rejected;
-  /// What became of each hint, in sentences.
+  /// What became of each hint that was met or has no use here, in sentences.
   std::vector<std::string> remarks;
+  /// Hints that could not be met, and why.
+  std::vector<std::string> missed;
+  /// Facts about the arguments that the plan relies on, checked at launch: another variant of the
+  /// kernel runs when one does not hold.
+  std::vector<std::string> guards;
+  /// What that other variant does; null when it does the same or there is none.
+  std::shared_ptr<const CopyPlan> otherwise;
 };
 
 /// The time a stage of the compiler took.
@@ -92,6 +101,9 @@ struct ArgumentAt {
 struct LaunchOptions {
   /// Threads of the cpu target; 0 for OMP_NUM_THREADS, or all cores without it.
   int threads = 0;
+  /// The CUDA stream of a launch, as the driver's or the runtime's handle; null for the default
+  /// one.
+  void* stream = nullptr;
 };
 
 /// A kernel that is ready to run. Copies share one kernel; launches may run concurrently.

@@ -1,7 +1,8 @@
 // What every scalar conversion and integer operation of tilecopy means, bit for bit. Constant
-// folding calls these functions, and the CPU target's C source contains this text: so it stays
-// within what C99 and C++20 share, includes nothing but <stdint.h> and <string.h>, and must not
-// hold anything that depends on the compiler's own state.
+// folding calls these functions, the CPU target's C source contains this text, and CUDA C++ those
+// functions that it uses (codegen/expand_macros.h): so it stays within what C99 and C++20 share,
+// includes nothing but <stdint.h> and <string.h>, and must not hold anything that depends on the
+// compiler's own state.
 //
 //   conversion       rule
 //   float -> float   rounds once, to nearest even. A NaN becomes the one positive NaN with every

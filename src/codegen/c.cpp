@@ -1,17 +1,12 @@
 #include "codegen/c.h"
 
-#include <fmt/args.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <set>
 
-#include "base/diagnostic.h"
-#include "codegen/c_expr.h"
+#include "codegen/c_like.h"
 #include "codegen/code_writer.h"
 #include "ir/make.h"
-#include "isa/isa.h"
 
 namespace tilecopy::codegen {
 namespace {
@@ -44,35 +39,12 @@ constexpr const char* reserved[] = {"auto",        "break",    "case",     "char
                                     "log2f",       "sinf",     "cosf",     "tanhf",
                                     "floorf",      "ceilf",    "sqrtf",    "math_errhandling"};
 
-// A user's name for something, as a C name that no header of the C library can own: those are
-// macros in capitals, names that begin with an underscore or with a prefix of theirs, and types in
-// _t.
-std::string c_name(const std::string& name) {
-  bool small =
-      std::any_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c); });
-  bool owned = (!small && name.size() > 1) || name.starts_with("_") || name.starts_with("tc_") ||
-               name.starts_with("omp_") || name.ends_with("_t");
-  return owned ? "user_" + name : name;
-}
-
-// A file name for a comment: neither a line end nor a backslash may carry it on into code.
-std::string comment_text(std::string_view text) {
-  std::string result(text);
-  std::replace_if(
-      result.begin(), result.end(), [](unsigned char c) { return std::iscntrl(c) || c == '\\'; },
-      '?');
-  return result;
-}
-
-class CKernelWriter {
+class CKernelWriter final : CLikeWriter {
  public:
   CKernelWriter(const CKernel& input, CodeWriter& out)
-      : kernel_(*input.kernel),
+      : CLikeWriter(*input.kernel, out, IndexWidth::wide),
         memory_(*input.memory),
-        launch_(*input.launch),
-        out_(out),
-        facts_(ir::kernel_facts(kernel_)),
-        exprs_(names_, facts_) {
+        launch_(*input.launch) {
     for (const char*& word : reserved_) names_.declare(&word, word);
   }
 
@@ -93,12 +65,6 @@ class CKernelWriter {
   }
 
  private:
-  /// The C name of a variable or buffer from here on.
-  template <typename T>
-  const std::string& declare(const T& thing) {
-    return names_.declare(thing.node(), c_name(thing.name()));
-  }
-
   void parameters() {
     std::size_t tensor = 0, scalar = 0;
     for (const ir::Param& param : kernel_.params) {
@@ -146,67 +112,7 @@ class CKernelWriter {
     for (std::size_t d = 0; d < limits.size(); ++d) out_.close();
   }
 
-  void stmt(const ir::Stmt& s) {
-    switch (s->kind) {
-      case ir::StmtKind::Block: return block(ir::get<ir::Block>(s));
-      case ir::StmtKind::Alloc: return alloc(ir::get<ir::Alloc>(s));
-      case ir::StmtKind::For: return loop(ir::get<ir::For>(s));
-      case ir::StmtKind::If: return branch(ir::get<ir::If>(s));
-      case ir::StmtKind::Store: {
-        const auto& store = ir::get<ir::Store>(s);
-        return out_.line(fmt::format("{}[{}] = {};", exprs_.name(store.buffer),
-                                     exprs_.expr(store.indices[0]), exprs_.expr(store.value)));
-      }
-      case ir::StmtKind::Let: {
-        const auto& let = ir::get<ir::Let>(s);
-        std::string value = exprs_.expr(let.value);
-        if (is_int(let.var.dtype())) facts_.bind(let.var, facts_.bounds(let.value));
-        return out_.line(
-            fmt::format("const {} {} = {};", c_type(let.var.dtype()), declare(let.var), value));
-      }
-      case ir::StmtKind::Instr: return instr(ir::get<ir::Instr>(s));
-      case ir::StmtKind::Parallel:
-      case ir::StmtKind::Copy:
-      case ir::StmtKind::Im2col:
-      case ir::StmtKind::Transpose:
-      case ir::StmtKind::Fill:
-        raise_internal("a tile-level statement reached the C writer", s->where);
-    }
-  }
-
-  // A comment at the first statement of each of the user's lines.
-  void mark_line(Location where) {
-    if (!where.known() || (where.line == marked_.line && where.file == marked_.file)) return;
-    marked_ = where;
-    out_.line(fmt::format("// {}:{}", comment_text(where.file), where.line));
-  }
-
-  void block(const ir::Block& b) {
-    mark_line(b.where);
-    bool scope = std::any_of(b.body.begin(), b.body.end(),
-                             [](const ir::Stmt& s) { return s->kind == ir::StmtKind::Let; });
-    if (scope) out_.open("{");
-    body(b);
-    if (scope) out_.close();
-  }
-
-  void body(const ir::Block& b) {
-    names_.open_scope();
-    for (const ir::Stmt& s : b.body) stmt(s);
-    names_.close_scope();
-  }
-
-  // What stands in the braces of a loop or branch: a block, or blocks of a single block, brings
-  // none of its own.
-  void braced(const ir::Stmt& s) {
-    const auto* b = ir::as<ir::Block>(s);
-    if (!b) return stmt(s);
-    mark_line(b->where);
-    if (b->body.size() == 1) return braced(b->body[0]);
-    body(*b);
-  }
-
-  void alloc(const ir::Alloc& a) {
+  void alloc(const ir::Alloc& a) override {
     const Buffer& tile = a.buffer;
     std::string name = declare(tile);
     std::int64_t elements = 1;
@@ -219,62 +125,12 @@ class CKernelWriter {
                           c_type(tile.dtype()), name, memory_.offsets.at(tile.node())));
   }
 
-  void loop(const ir::For& f) {
-    mark_line(f.where);
-    std::string begin = exprs_.expr(f.begin);
-    std::string end = exprs_.expr(f.end, 8);
-    names_.open_scope();
-    facts_.bind_loop(f.var, f.begin, f.end);
-    std::string var = declare(f.var);
-    if (f.loop == ir::LoopKind::unrolled) {
-      std::int64_t count = *ir::const_int(f.end) - *ir::const_int(f.begin);
-      out_.directive(fmt::format("#pragma GCC unroll {}", std::clamp<std::int64_t>(count, 1, 64)));
-    }
-    out_.open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0}) {{", var, begin, end));
-    braced(f.body);
-    out_.close();
-    names_.close_scope();
+  std::string unroll(std::int64_t count) const override {
+    return fmt::format("#pragma GCC unroll {}", std::clamp<std::int64_t>(count, 1, 64));
   }
 
-  void branch(const ir::If& i) {
-    out_.open(fmt::format("if ({}) {{", exprs_.expr(i.condition)));
-    braced(i.then_body);
-    if (i.else_body) {
-      out_.close("} else {");
-      out_.indent();
-      braced(i.else_body);
-    }
-    out_.close();
-  }
-
-  void instr(const ir::Instr& i) {
-    const isa::InstrRow* row = isa::find_instruction(i.name);
-    if (!row) raise_internal("unknown instruction " + i.name, i.where);
-    fmt::dynamic_format_arg_store<fmt::format_context> arguments;
-    for (const ir::InstrOperand& operand : i.operands) {
-      if (const auto* address = std::get_if<ir::Address>(&operand)) {
-        arguments.push_back(
-            fmt::format("&{}[{}]", exprs_.name(address->buffer), exprs_.expr(address->offset)));
-      } else {
-        arguments.push_back(exprs_.expr(std::get<Expr>(operand)));
-      }
-    }
-    if (!i.operands.empty()) {
-      const auto& first = std::get<ir::Address>(i.operands[0]);
-      int element = bytes(first.buffer.dtype());
-      arguments.push_back(fmt::arg("bytes", element));
-    }
-    out_.line(fmt::vformat(row->text, arguments) + ";");
-  }
-
-  const ir::Kernel& kernel_;
   const lower::TileMemory& memory_;
   const run::LaunchPlan& launch_;
-  CodeWriter& out_;
-  ir::Names names_;
-  ir::Facts facts_;
-  CExprWriter exprs_;
-  Location marked_;
   std::vector<const char*> reserved_{std::begin(reserved), std::end(reserved)};
 };
 

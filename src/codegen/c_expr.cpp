@@ -60,11 +60,26 @@ std::string CExprWriter::name(const Buffer& buffer) {
 }
 std::string CExprWriter::name(const Var& var) { return names_.of(var.node(), var.name()); }
 
-std::string CExprWriter::expr(const Expr& e, int floor) {
-  Written written = write(e);
+std::string_view CExprWriter::declare_int(const Var& var) {
+  // A loop's variable goes one beyond its bounds.
+  if (width_ == IndexWidth::wide || !fits_int(var) || facts_.bounds(var).hi == INT32_MAX) {
+    return "int64_t";
+  }
+  int_vars_.insert(var.node());
+  return "int";
+}
+
+bool CExprWriter::fits_int(const Expr& e) const {
+  ir::Interval bounds = facts_.bounds(e);
+  return bounds.lo >= INT32_MIN && bounds.hi <= INT32_MAX;
+}
+
+std::string CExprWriter::parenthesised(Written written, int floor) const {
   if (written.precedence >= floor) return std::move(written.text);
   return "(" + written.text + ")";
 }
+
+std::string CExprWriter::expr(const Expr& e, int floor) { return parenthesised(write(e), floor); }
 
 CExprWriter::Written CExprWriter::numeric_call(std::string text) {
   uses_numeric_ = true;
@@ -80,12 +95,13 @@ CExprWriter::Written CExprWriter::write(const Expr& e) {
   switch (e.node()->kind) {
     case ir::ExprKind::IntConst: return write_int(ir::get<ir::IntConst>(e));
     case ir::ExprKind::FloatConst: return write_float(ir::get<ir::FloatConst>(e));
-    case ir::ExprKind::VarNode: return {name(Var(e)), primary_precedence};
+    case ir::ExprKind::VarNode:
+      return {name(Var(e)), primary_precedence, int_vars_.contains(e.node())};
     case ir::ExprKind::Unary: return write_unary(ir::get<ir::Unary>(e));
     case ir::ExprKind::Binary: return write_binary(ir::get<ir::Binary>(e));
     case ir::ExprKind::Select: {
       const auto& s = ir::get<ir::Select>(e);
-      // The cast gives two literals the width of the dtype.
+      // The cast gives two literals the width of the dtype, which for 32-bit indices is moot.
       return {fmt::format("{} ? ({}){} : {}", expr(s.condition, 1), c_type(s.dtype),
                           expr(s.a, unary_precedence), expr(s.b, 1)),
               select_precedence};
@@ -100,12 +116,19 @@ CExprWriter::Written CExprWriter::write(const Expr& e) {
 }
 
 CExprWriter::Written CExprWriter::write_int(const ir::IntConst& c) {
+  if (c.dtype == uint64 && width_ == IndexWidth::proved) {
+    return {fmt::format("0x{:x}ull", static_cast<std::uint64_t>(c.value)), primary_precedence};
+  }
   if (c.dtype == uint64) {
     return {fmt::format("UINT64_C({})", static_cast<std::uint64_t>(c.value)), primary_precedence};
   }
   if (c.dtype == uint32) return {fmt::format("{}u", c.value), primary_precedence};
+  if (c.value == INT64_MIN && width_ == IndexWidth::proved) {
+    return {"(-9223372036854775807ll - 1)", primary_precedence};
+  }
   if (c.value == INT64_MIN) return {"INT64_MIN", primary_precedence};
-  return {fmt::format("{}", c.value), c.value < 0 ? unary_precedence : primary_precedence};
+  bool is_int = width_ == IndexWidth::proved && c.value > INT32_MIN && c.value <= INT32_MAX;
+  return {fmt::format("{}", c.value), c.value < 0 ? unary_precedence : primary_precedence, is_int};
 }
 
 CExprWriter::Written CExprWriter::write_float(const ir::FloatConst& c) {
@@ -143,6 +166,7 @@ CExprWriter::Written CExprWriter::write_unary(const ir::Unary& u) {
   if (u.op == ir::UnaryOp::logical_not)
     return {"!" + expr(u.a, unary_precedence), unary_precedence};
   std::string a = widened(u.a, unary_precedence);
+  if (dtype == int64 && width_ == IndexWidth::proved) a = "(int64_t)" + a;
   if (u.op == ir::UnaryOp::neg) {
     // A space keeps two minus signs apart.
     std::string text = (a[0] == '-' ? "- " : "-") + a;
@@ -160,6 +184,7 @@ CExprWriter::Written CExprWriter::write_unary(const ir::Unary& u) {
 }
 
 CExprWriter::Written CExprWriter::write_arithmetic(const ir::Binary& b) {
+  if (width_ == IndexWidth::proved && b.a.dtype() == int64) return write_index(b);
   int precedence = ir::precedence(b.op);
   // The right side of a left-associative operator needs parentheses at equal precedence.
   std::string text = fmt::format("{} {} {}", widened(b.a, precedence), ir::text(b.op),
@@ -171,6 +196,33 @@ CExprWriter::Written CExprWriter::write_arithmetic(const ir::Binary& b) {
     return {fmt::format("({})({})", c_type(b.dtype), text), unary_precedence};
   }
   return {std::move(text), precedence};
+}
+
+CExprWriter::Written CExprWriter::write_index(const ir::Binary& b) {
+  int precedence = ir::precedence(b.op);
+  Written left = write(b.a);
+  Written right = write(b.b);
+  bool both = left.is_int && right.is_int;
+  bool narrow = both && (b.dtype == bool_ || fits_int(ir::make_binary(b.op, b.a, b.b)));
+  std::string a = parenthesised(std::move(left), both && !narrow ? unary_precedence : precedence);
+  if (both && !narrow) a = "(int64_t)" + a;
+  return {
+      fmt::format("{} {} {}", a, ir::text(b.op), parenthesised(std::move(right), precedence + 1)),
+      precedence, narrow && b.dtype == int64};
+}
+
+CExprWriter::Written CExprWriter::write_index_min_max(const ir::Binary& b) {
+  Written left = write(b.a);
+  Written right = write(b.b);
+  bool both = left.is_int && right.is_int;
+  auto argument = [&](Written w) {
+    return w.is_int && !both ? "(int64_t)" + parenthesised(std::move(w), unary_precedence)
+                             : std::move(w.text);
+  };
+  std::string a = argument(std::move(left));
+  return {fmt::format("tc_index_{}({}, {})", b.op == ir::BinaryOp::min ? "min" : "max", a,
+                      argument(std::move(right))),
+          primary_precedence, both};
 }
 
 CExprWriter::Written CExprWriter::write_binary(const ir::Binary& b) {
@@ -212,6 +264,7 @@ CExprWriter::Written CExprWriter::write_binary(const ir::Binary& b) {
     case BinaryOp::max: {
       bool min = b.op == BinaryOp::min;
       if (operand != int64) return call(min ? "min" : "max");
+      if (width_ == IndexWidth::proved) return write_index_min_max(b);
       return {fmt::format("tc_index_{}({}, {})", min ? "min" : "max", expr(b.a), expr(b.b)),
               primary_precedence};
     }

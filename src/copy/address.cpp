@@ -17,8 +17,18 @@ const TileLayout* find(const Buffer& buffer, const Layouts& layouts) {
   return it == layouts.end() ? nullptr : &it->second;
 }
 
-// Splits an index into the digits of one mode, fastest first.
-Expr mode_offset(const Expr& index, const std::vector<Mode>& digits) {
+// The bits that the swizzle reads lie above those it changes when shift > 0, else below.
+Expr swizzled(const Expr& offset, const Swizzle& swizzle) {
+  Expr source = make_binary(BinaryOp::bit_and, offset, make_int(swizzle.source_mask()));
+  bool down = swizzle.shift() >= 0;
+  Expr moved = make_binary(down ? BinaryOp::shr : BinaryOp::shl, source,
+                           make_int(down ? swizzle.shift() : -swizzle.shift()));
+  return make_binary(BinaryOp::bit_xor, offset, moved);
+}
+
+}  // namespace
+
+Expr layout_offset(const std::vector<Mode>& digits, const Expr& index) {
   Expr offset = make_int(0);
   Expr rest = index;
   for (std::size_t i = 0; i < digits.size(); ++i) {
@@ -31,23 +41,12 @@ Expr mode_offset(const Expr& index, const std::vector<Mode>& digits) {
   return offset;
 }
 
-// The bits that the swizzle reads lie above those it changes when shift > 0, else below.
-Expr swizzled(const Expr& offset, const Swizzle& swizzle) {
-  Expr source = make_binary(BinaryOp::bit_and, offset, make_int(swizzle.source_mask()));
-  bool down = swizzle.shift() >= 0;
-  Expr moved = make_binary(down ? BinaryOp::shr : BinaryOp::shl, source,
-                           make_int(down ? swizzle.shift() : -swizzle.shift()));
-  return make_binary(BinaryOp::bit_xor, offset, moved);
-}
-
-}  // namespace
-
 Expr element_offset(const Buffer& buffer, const std::vector<Expr>& indices,
                     const Layouts& layouts) {
   Expr offset = make_int(0);
   if (const TileLayout* layout = find(buffer, layouts)) {
     for (std::size_t d = 0; d < indices.size(); ++d) {
-      offset = add(offset, mode_offset(indices[d], layout->layout().flat(static_cast<int>(d))));
+      offset = add(offset, layout_offset(layout->layout().flat(static_cast<int>(d)), indices[d]));
     }
     return layout->swizzle() ? swizzled(offset, *layout->swizzle()) : offset;
   }

@@ -14,6 +14,9 @@ using Layouts = std::map<const ir::BufferNode*, TileLayout>;
 /// The element offset of an index, one entry per dimension.
 Expr element_offset(const Buffer& buffer, const std::vector<Expr>& indices, const Layouts& layouts);
 
+/// The value of a layout with these digits, fastest first, at an integer.
+Expr layout_offset(const std::vector<Mode>& digits, const Expr& index);
+
 /// Elements between neighbours along a dimension; empty where the distance varies.
 std::optional<Expr> element_stride(const Buffer& buffer, int dim, const Layouts& layouts);
 

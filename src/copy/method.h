@@ -3,11 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "copy/proof.h"
 #include "copy/site.h"
 #include "tilecopy/compile.h"
 
@@ -16,19 +18,27 @@ namespace tilecopy::planner {
 /// Records the rules that a method asks about. The same object steers the choice and explains it.
 class Rules {
  public:
-  explicit Rules(std::string_view method) : method_(method) {}
+  Rules(std::string_view method, const Site& site) : method_(method), proof_(site) {}
 
   /// Adds a rule and returns `ok`. The id is "method.name".
   bool require(std::string_view name, bool ok, std::string needed, std::string found,
                std::string advice = {});
 
+  /// Proofs about what the rules ask; what they take for granted become guards of the plan.
+  Proof& proof() { return proof_; }
+  /// A sentence about a hint that this method honours less than asked.
+  void missed(std::string remark) { missed_.push_back(std::move(remark)); }
+
   const std::vector<RuleReport>& reports() const { return reports_; }
+  const std::vector<std::string>& missed_hints() const { return missed_; }
   /// The first rule that failed, or null.
   const RuleReport* failed() const;
 
  private:
   std::string_view method_;
   std::vector<RuleReport> reports_;
+  std::vector<std::string> missed_;
+  Proof proof_;
 };
 
 struct Method;
@@ -40,6 +50,12 @@ struct Plan {
 
   const Method* method = nullptr;
   std::vector<std::pair<std::string, std::string>> parameters;
+  std::vector<Guard> guards;
+  // CUDA.
+  std::vector<std::shared_ptr<ir::TensorMap>> tensor_maps;
+  /// Bytes that an mbarrier of its own waits for; 0 for none.
+  std::int64_t barrier_bytes = 0;
+  Expr mbarrier;  ///< its place among Simt::mbarriers; select_copies gives it
 };
 
 struct Method {
@@ -70,5 +86,16 @@ extern const Method host_stream;
 extern const Method host_run;
 extern const Method host_loop;
 extern const Method host_im2col;
+extern const Method simt;
+extern const Method cp_async;
+extern const Method bulk;
+extern const Method tma;
+extern const Method tma_im2col;
+extern const Method im2col_gather;
+
+/// The layout of col in shared memory into which tma_im2col can write its boxes; empty when the
+/// TMA unit cannot carry out the operation, and when row-major does.
+std::optional<TileLayout> tma_im2col_layout(const ir::Im2col& op);
+extern const Method matrix;
 
 }  // namespace tilecopy::planner

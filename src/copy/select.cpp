@@ -1,6 +1,8 @@
 // Chooses the way to carry out an operation, and records every answer on the way.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/diagnostic.h"
 #include "copy/method.h"
 
@@ -50,9 +52,85 @@ const RuleReport* Rules::failed() const {
   return nullptr;
 }
 
+namespace {
+
+// The hint that a method answers.
+PreferInstruction family(const Method* method) {
+  if (method == &cp_async) return PreferInstruction::cp_async;
+  if (method == &tma || method == &bulk || method == &tma_im2col) return PreferInstruction::tma;
+  return PreferInstruction::sync;
+}
+
+// By cost, cheapest first (docs/planner.md says why).
+std::vector<const Method*> cuda_methods(const Site& site) {
+  if (site.im2col()) return {&tma_im2col, &im2col_gather};
+  if (!site.src) return {&simt};
+  Scope from = site.src->buffer.scope();
+  Scope to = site.dst.buffer.scope();
+  bool transposed = site.op->kind == ir::StmtKind::Transpose;
+  if (from == Scope::global && to == Scope::shared) return {&bulk, &tma, &cp_async, &simt};
+  if (from == Scope::shared && to == Scope::global) return {&bulk, &tma, &simt};
+  bool shared = from == Scope::shared || to == Scope::shared;
+  bool fragment = from == Scope::fragment || to == Scope::fragment;
+  if (shared && fragment && !transposed) return {&matrix, &simt};
+  return {&simt};
+}
+
+// What became of the hints of a copy on CUDA.
+void add_cuda_remarks(const Site& site, const Method* chosen, const Rules& rules,
+                      CopyPlan& report) {
+  const ir::Hints& hints = *site.hints;
+  auto met = [&](std::string text) { report.remarks.push_back(std::move(text)); };
+  if (hints.prefer_instruction) {
+    std::string hint = fmt::format("prefer_instruction={}", to_string(*hints.prefer_instruction));
+    if (family(chosen) == *hints.prefer_instruction) {
+      met(hint + ": met");
+    } else {
+      std::string why = "this operation has no such way";
+      for (const RejectedMethod& rejected : report.rejected) {
+        why = fmt::format("rule {}: needed {}, found {}", rejected.rule.id, rejected.rule.needed,
+                          rejected.rule.found);
+        break;
+      }
+      report.missed.push_back(fmt::format("{}: not met, {}", hint, why));
+    }
+  }
+  if (hints.disable_tma == true) met("disable_tma=true: met");
+  if (hints.eviction_policy) {
+    bool global = site.dst.buffer.scope() == Scope::global || site.im2col() ||
+                  (site.src && site.src->buffer.scope() == Scope::global);
+    std::string hint = fmt::format("eviction_policy={}", to_string(*hints.eviction_policy));
+    met(hint + (global ? ": met" : ": no effect, neither side is in global memory"));
+  }
+  bool by_threads = family(chosen) != PreferInstruction::tma && chosen != &matrix;
+  auto for_threads = [&](std::string hint, std::string_view name) {
+    bool missed = std::any_of(rules.missed_hints().begin(), rules.missed_hints().end(),
+                              [&](const std::string& text) { return text.starts_with(name); });
+    if (missed) return;
+    met(hint + (by_threads ? ": met" : ": no effect, the copy is not made by threads"));
+  };
+  if (hints.coalesced_width) {
+    for_threads(fmt::format("coalesced_width={}", *hints.coalesced_width), "coalesced_width");
+  }
+  if (hints.loop_layout) {
+    for_threads(fmt::format("loop_layout={}", to_string(*hints.loop_layout)), "loop_layout");
+  }
+  for (const std::string& text : rules.missed_hints()) report.missed.push_back(text);
+}
+
+}  // namespace
+
 std::vector<const Method*> methods_for(const Site& site) {
-  if (site.im2col()) return {&host_im2col};
-  return {&host_stream, &host_run, &host_loop};
+  if (!target::is_simt(*site.target)) {
+    if (site.im2col()) return {&host_im2col};
+    return {&host_stream, &host_run, &host_loop};
+  }
+  std::vector<const Method*> methods = cuda_methods(site);
+  if (auto preferred = site.hints->prefer_instruction) {
+    std::stable_partition(methods.begin(), methods.end(),
+                          [&](const Method* m) { return family(m) == *preferred; });
+  }
+  return methods;
 }
 
 Decision decide(Site site) {
@@ -62,10 +140,16 @@ Decision decide(Site site) {
   report.operation = site.operation;
   report.where = site.op->where;
   for (const Method* method : methods_for(site)) {
-    Rules rules(method->name);
+    Rules rules(method->name, site);
     decision.plan = method->plan(site, rules);
     if (decision.plan) {
       decision.plan->method = method;
+      for (const Guard& guard : decision.plan->guards) report.guards.push_back(guard.text);
+      if (target::is_simt(*site.target)) {
+        add_cuda_remarks(site, method, rules, report);
+      } else {
+        add_hint_remarks(site, report.remarks);
+      }
       break;
     }
     const RuleReport* failed = rules.failed();
@@ -75,7 +159,6 @@ Decision decide(Site site) {
   if (!decision.plan) raise_internal("no method for " + site.operation, site.op->where);
   report.method = decision.plan->method->name;
   report.parameters = decision.plan->parameters;
-  add_hint_remarks(site, report.remarks);
   decision.site = std::move(site);
   return decision;
 }

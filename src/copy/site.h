@@ -2,6 +2,8 @@
 // bounds and strides on each side.
 #pragma once
 
+#include <set>
+
 #include "copy/address.h"
 #include "ir/facts.h"
 #include "ir/node.h"
@@ -29,6 +31,26 @@ struct Axis {
   std::optional<AxisSide> src;  ///< empty for a fill
 };
 
+/// The layout of each fragment tile.
+using Fragments = std::map<const ir::BufferNode*, Fragment>;
+
+/// What all operations of a SIMT kernel share.
+struct Simt {
+  Var thread;
+  int threads = 1;
+  Fragments fragments;
+  std::map<const ir::BufferNode*, Buffer> registers;  ///< of each fragment, those of one thread
+  Buffer mbarriers;                                   ///< uint64, in shared memory
+  std::set<const ir::BufferNode*> written;            ///< the tensors that the kernel writes
+};
+
+/// What the variant of a kernel for the usual arguments may take for granted. Each fact that is
+/// used becomes a guard of the variant.
+struct Assumptions {
+  ir::Facts facts;  ///< the kernel's, and that symbols are multiples
+  std::vector<std::pair<Var, std::int64_t>> multiples;
+};
+
 struct Site {
   const ir::TileOp* op = nullptr;
   std::string operation;  ///< such as "copy A -> tile"
@@ -36,6 +58,8 @@ struct Site {
   const target::Target* target = nullptr;
   const ir::Facts* facts = nullptr;
   const Layouts* layouts = nullptr;
+  const Simt* simt = nullptr;                ///< null on cpu
+  const Assumptions* assumptions = nullptr;  ///< null for the variant that takes all arguments
 
   ir::Region dst;
   std::optional<ir::Region> src;  ///< empty for a fill and im2col

@@ -11,6 +11,7 @@ struct Subject {
   std::string kernel;
   std::string target;
   const std::vector<CopyPlan>* plans = nullptr;
+  const std::vector<std::string>* remarks = nullptr;  ///< about layouts
 };
 
 std::string text(const Subject& subject);

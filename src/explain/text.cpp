@@ -18,7 +18,15 @@ void add_plan(const CopyPlan& plan, std::string& out) {
                        rule.needed, rule.found);
     if (!rule.advice.empty()) out += fmt::format("    help: {}\n", rule.advice);
   }
+  for (const std::string& guard : plan.guards) out += fmt::format("  guard {}\n", guard);
+  if (plan.otherwise) {
+    out += fmt::format("  otherwise by {}\n", plan.otherwise->method);
+    for (const auto& [name, value] : plan.otherwise->parameters) {
+      out += fmt::format("    {:<14}{}\n", name, value);
+    }
+  }
   for (const std::string& remark : plan.remarks) out += fmt::format("  hint {}\n", remark);
+  for (const std::string& missed : plan.missed) out += fmt::format("  missed {}\n", missed);
 }
 
 }  // namespace
@@ -26,6 +34,7 @@ void add_plan(const CopyPlan& plan, std::string& out) {
 std::string text(const Subject& subject) {
   std::string out = fmt::format("{} for {}: {} tile operation{}\n", subject.kernel, subject.target,
                                 subject.plans->size(), subject.plans->size() == 1 ? "" : "s");
+  for (const std::string& remark : *subject.remarks) out += fmt::format("layout {}\n", remark);
   for (const CopyPlan& plan : *subject.plans) add_plan(plan, out);
   return out;
 }

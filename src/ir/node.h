@@ -233,6 +233,23 @@ struct Let : StmtNode {
   Expr value;
 };
 
+/// Describes a tensor to the TMA unit; the launcher encodes it. Stands at the top of the kernel's
+/// body. Dimensions go from the innermost to the outermost.
+struct TensorMap : StmtNode {
+  static constexpr StmtKind tag = StmtKind::TensorMap;
+  Var var;  ///< names it in instructions; of dtype uint64
+  Buffer tensor;
+  std::vector<Expr> dims;         ///< in elements
+  std::vector<Expr> strides;      ///< in bytes, of all dimensions but the innermost
+  std::vector<std::int64_t> box;  ///< in elements; for im2col channels and pixels
+  std::vector<std::int64_t> element_strides;
+  std::vector<std::int64_t> lower, upper;  ///< im2col only: corners, W then H
+  int swizzle_bytes = 0;                   ///< 0, 32, 64 or 128
+  int l2_promotion_bytes = 0;              ///< 0, 64, 128 or 256
+
+  bool im2col() const { return !lower.empty(); }
+};
+
 /// The place of one element: what device instructions take as an address.
 struct Address {
   Buffer buffer;
@@ -262,6 +279,9 @@ struct Kernel {
   std::vector<Var> block;     ///< block indices, fastest-varying first
   std::vector<Expr> grid;     ///< extents of the block indices
   int threads = 1;
+  /// Device level of SIMT targets: the index of the thread that runs the body. Undefined on cpu,
+  /// where one thread runs a block.
+  Var thread;
   std::uint64_t serial = 0;  ///< tells functions apart; handles of tile operations hold it
   Stmt body;
 };

@@ -82,6 +82,12 @@ Parts parts_of(const StmtNode& node) {
       const auto& s = static_cast<const Let&>(node);
       return {.exprs = {s.value}, .vars = {s.var}};
     }
+    case StmtKind::TensorMap: {
+      const auto& s = static_cast<const TensorMap&>(node);
+      Parts parts{.exprs = s.dims, .buffers = {s.tensor}, .vars = {s.var}};
+      parts.exprs.insert(parts.exprs.end(), s.strides.begin(), s.strides.end());
+      return parts;
+    }
     case StmtKind::Instr: return parts_of_instr(static_cast<const Instr&>(node));
   }
   return {};

@@ -65,6 +65,7 @@ class Printer {
   void parallel(const Parallel& s);
   void copy(const Copy& s);
   void im2col(const Im2col& s);
+  void tensor_map(const TensorMap& s);
   void instr(const Instr& s);
   void direction(const Region& src, const Region& dst, const Expr& safe);
   void pair(std::string_view word, const HeightWidth& value);
@@ -157,6 +158,10 @@ void Printer::grid(const Kernel& k) {
     expr_.expr(i < k.grid.size() ? k.grid[i] : Expr());
   }
   out_.append(") threads ").append(std::to_string(k.threads)).append(" ");
+  if (!k.thread.defined()) return;
+  out_ += "as ";
+  declare(k.thread);
+  out_ += ' ';
 }
 
 void Printer::kernel(const Kernel& k) {
@@ -294,6 +299,36 @@ void Printer::im2col(const Im2col& s) {
   hints(s.hints);
 }
 
+void Printer::tensor_map(const TensorMap& s) {
+  auto exprs = [&](const char* name, const std::vector<Expr>& list) {
+    out_.append(name).append(" (");
+    std::string_view separator = "";
+    for (const Expr& e : list) {
+      out_ += std::exchange(separator, ", ");
+      expr_.expr(e);
+    }
+    out_ += ')';
+  };
+  auto numbers = [&](const char* name, const std::vector<std::int64_t>& list) {
+    std::vector<Expr> values;
+    for (std::int64_t value : list) values.push_back(make_int(value));
+    exprs(name, values);
+  };
+  out_ += "tensor_map ";
+  declare(s.var);
+  out_.append(" = ").append(names_.of(s.tensor.node(), s.tensor.name()));
+  exprs(" dims", s.dims);
+  exprs(" strides", s.strides);
+  numbers(" box", s.box);
+  numbers(" element_strides", s.element_strides);
+  if (s.im2col()) {
+    numbers(" lower", s.lower);
+    numbers(" upper", s.upper);
+  }
+  out_ += " swizzle " + std::to_string(s.swizzle_bytes);
+  out_ += " promotion " + std::to_string(s.l2_promotion_bytes);
+}
+
 void Printer::instr(const Instr& s) {
   out_.append("instr ").append(s.name).append("(");
   std::string_view separator = "";
@@ -351,6 +386,7 @@ void Printer::stmt(const Stmt& s) {
       expr_.expr(let.value);
       break;
     }
+    case StmtKind::TensorMap: tensor_map(get<TensorMap>(s)); break;
     case StmtKind::Instr: instr(get<Instr>(s)); break;
   }
   line_end();

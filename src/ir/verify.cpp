@@ -98,6 +98,7 @@ void Verifier::stmt(const Stmt& s) {
     }
     case StmtKind::Alloc: declare(get<Alloc>(s).buffer.node()); break;
     case StmtKind::Let: declare(get<Let>(s).var.node()); break;
+    case StmtKind::TensorMap: declare(get<TensorMap>(s).var.node()); break;
     case StmtKind::Parallel:
       site_.in_parallel = true;
       loop(parts);
@@ -130,6 +131,7 @@ void Verifier::kernel() {
   }
   for (const Expr& e : k.grid) expr(e);
   for (const Var& index : k.block) declare(index.node());
+  if (k.thread.defined()) declare(k.thread.node());
   body(k.body);
 }
 

@@ -269,6 +269,53 @@ Found let_dtype(const StmtNode& s, const Site&) {
   return fmt::format("{} named as {}", text(let->value.dtype()), text(let->var.dtype()));
 }
 
+Found tensor_map_rank(const StmtNode& s, const Site&) {
+  const auto* map = as<TensorMap>(s);
+  if (!map) return {};
+  const std::size_t rank = map->dims.size();
+  const std::size_t least = map->im2col() ? 3 : 1;
+  if (rank < least || rank > 5) return fmt::format("rank {}", rank);
+  if (map->strides.size() + 1 != rank) return fmt::format("{} strides", map->strides.size());
+  if (map->box.size() != (map->im2col() ? 2 : rank)) {
+    return fmt::format("a box of rank {}", map->box.size());
+  }
+  if (map->element_strides.size() != rank) {
+    return fmt::format("{} element strides", map->element_strides.size());
+  }
+  const std::size_t corners = map->im2col() ? rank - 2 : 0;
+  if (map->lower.size() == corners && map->upper.size() == corners) return {};
+  return fmt::format("corners of rank {} and {}", map->lower.size(), map->upper.size());
+}
+
+Found tensor_map_operands(const StmtNode& s, const Site&) {
+  const auto* map = as<TensorMap>(s);
+  if (!map) return {};
+  if (map->tensor.scope() != Scope::global) return map->tensor.name() + ", which is no tensor";
+  if (map->var.dtype() != uint64) return fmt::format("named as {}", text(map->var.dtype()));
+  return all_integers(map->dims) && all_integers(map->strides) ? Found()
+                                                               : "a size that is no integer";
+}
+
+// CUDA driver API, cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
+Found tensor_map_numbers(const StmtNode& s, const Site&) {
+  const auto* map = as<TensorMap>(s);
+  if (!map) return {};
+  for (std::size_t d = 0; d < map->box.size(); ++d) {
+    const std::int64_t most = map->im2col() && d == 1 ? 1024 : 256;
+    if (map->box[d] < 1 || map->box[d] > most) return fmt::format("a box of {}", map->box[d]);
+  }
+  for (std::int64_t stride : map->element_strides) {
+    if (stride < 1 || stride > 8) return fmt::format("an element stride of {}", stride);
+  }
+  const int swizzle = map->swizzle_bytes;
+  if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128) {
+    return fmt::format("a swizzle of {} bytes", swizzle);
+  }
+  const int promotion = map->l2_promotion_bytes;
+  if (promotion == 0 || promotion == 64 || promotion == 128 || promotion == 256) return {};
+  return fmt::format("a promotion of {} bytes", promotion);
+}
+
 Found instr_operands(const StmtNode& s, const Site&) {
   const auto* instr = as<Instr>(s);
   if (!instr) return {};
@@ -288,7 +335,7 @@ constexpr std::array<VerifyRule<Kernel>, 5> of_kernels = {{
     {"kernel.grid", {}, kernel_grid},
 }};
 
-constexpr std::array<VerifyRule<StmtNode>, 22> of_stmts = {{
+constexpr std::array<VerifyRule<StmtNode>, 25> of_stmts = {{
     {"stmt.complete", {}, complete},
     {"stmt.level", {}, level},
     {"parallel.nesting", {}, nesting},
@@ -310,6 +357,9 @@ constexpr std::array<VerifyRule<StmtNode>, 22> of_stmts = {{
     {"im2col.window", {}, im2col_window},
     {"fill.dtype", {}, fill_dtype},
     {"let.dtype", {}, let_dtype},
+    {"tensor_map.rank", Level::device, tensor_map_rank},
+    {"tensor_map.operands", Level::device, tensor_map_operands},
+    {"tensor_map.numbers", Level::device, tensor_map_numbers},
     {"instr.operands", {}, instr_operands},
 }};
 

@@ -159,6 +159,9 @@ void direct_exprs(const StmtNode& s, const Visit& visit) {
       return visit(fill.value);
     }
     case StmtKind::Let: return visit(static_cast<const Let&>(s).value);
+    case StmtKind::TensorMap:
+      visit_all(static_cast<const TensorMap&>(s).dims, visit);
+      return visit_all(static_cast<const TensorMap&>(s).strides, visit);
     case StmtKind::Instr: return visit_operands(static_cast<const Instr&>(s), visit);
   }
 }
@@ -184,6 +187,7 @@ void push_nested(const Stmt& s, std::vector<Stmt>& stack) {
     case StmtKind::Transpose:
     case StmtKind::Fill:
     case StmtKind::Let:
+    case StmtKind::TensorMap:
     case StmtKind::Instr: return;
   }
 }

@@ -6,7 +6,7 @@ namespace tilecopy::isa {
 namespace {
 
 constexpr std::array rows = {
-#define TILECOPY_INSTR(name, operands, text) InstrRow{name, operands, text},
+#define TILECOPY_INSTR(name, operands, effect, text) InstrRow{name, operands, Effect::effect, text},
 #include "isa/instructions.def"
 };
 

@@ -46,6 +46,8 @@ class KernelParser {
   virtual void close() = 0;
   virtual void open_block(Location where) = 0;
   virtual void close_block() = 0;
+  /// Names the index of the thread, which only the device level has.
+  virtual void thread(const Token& name) = 0;
   /// Reads a statement that only this level has; false when there is none.
   virtual bool own_statement() = 0;
 

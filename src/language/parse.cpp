@@ -137,6 +137,7 @@ void KernelParser::kernel_header() {
   const std::vector<Var> vars = kernel(grid, static_cast<int>(threads), names, where);
   names_.open_scope();
   for (std::size_t i = 0; i < vars.size(); ++i) declare(tokens[i], vars[i]);
+  if (cursor_.accept_word("as")) thread(cursor_.name("a name for the thread index"));
 }
 
 // ---- Statements ----

@@ -1,7 +1,9 @@
 // The device level of kernel text: what lowering wrote, built as it stands. The checks here are the
 // rules of ir/verify.h, stated for a reader of the text.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/diagnostic.h"
@@ -26,6 +28,7 @@ class DeviceParser : public KernelParser {
   Var scalar(const std::string& name, DType dtype, Location where) override;
   std::vector<Var> kernel(const std::vector<Expr>& grid, int threads,
                           const std::vector<std::string>& names, Location where) override;
+  void thread(const Token& name) override;
   std::shared_ptr<ir::Kernel> finish() override;
 
   Buffer alloc(Scope scope, const std::string& name, const std::vector<Expr>& shape, DType dtype,
@@ -63,6 +66,10 @@ class DeviceParser : public KernelParser {
   Expr integer(const Expr& e, std::string_view what, Location where) const;
   Expr offset(const Buffer& buffer, const std::vector<Index>& indices, Location where) const;
   void let(Location where);
+  std::vector<Expr> exprs(std::string_view word, std::size_t least, std::size_t most);
+  std::vector<std::int64_t> numbers(std::string_view word, std::int64_t least, std::int64_t most);
+  int bytes(std::string_view word, std::initializer_list<int> choices);
+  void tensor_map(Location where);
   void instr(Location where);
 
   std::shared_ptr<ir::Kernel> kernel_;
@@ -139,6 +146,11 @@ std::vector<Var> DeviceParser::kernel(const std::vector<Expr>& grid, int threads
   kernel_->threads = threads;
   frames_.push_back({.kind = Frame::Kind::kernel, .where = where});
   return kernel_->block;
+}
+
+void DeviceParser::thread(const Token& name) {
+  kernel_->thread = Var(std::string(name.text), int64);
+  declare(name, kernel_->thread);
 }
 
 std::shared_ptr<ir::Kernel> DeviceParser::finish() {
@@ -278,6 +290,80 @@ void DeviceParser::let(Location where) {
   append(ir::make_let(var, value, where));
 }
 
+// word (expression, ...)
+std::vector<Expr> DeviceParser::exprs(std::string_view word, std::size_t least, std::size_t most) {
+  const Token start = cursor_.peek();
+  cursor_.expect_word(word);
+  cursor_.expect("(");
+  std::vector<Expr> list;
+  if (!cursor_.at(")")) {
+    do {
+      const Location where = cursor_.peek().where;
+      list.push_back(integer(expr_.expression(), "a size", where));
+    } while (cursor_.accept(","));
+  }
+  cursor_.expect(")");
+  if (list.size() >= least && list.size() <= most) return list;
+  cursor_.fail(fmt::format("{} to {} {}", least, most, word), start);
+}
+
+std::vector<std::int64_t> DeviceParser::numbers(std::string_view word, std::int64_t least,
+                                                std::int64_t most) {
+  cursor_.expect_word(word);
+  cursor_.expect("(");
+  std::vector<std::int64_t> list;
+  do {
+    const Token token = cursor_.peek();
+    list.push_back(cursor_.integer("a number"));
+    if (list.back() < least || list.back() > most) {
+      cursor_.fail(fmt::format("{} to {}", least, most), token);
+    }
+  } while (cursor_.accept(","));
+  cursor_.expect(")");
+  return list;
+}
+
+int DeviceParser::bytes(std::string_view word, std::initializer_list<int> choices) {
+  cursor_.expect_word(word);
+  const Token token = cursor_.peek();
+  const std::int64_t value = cursor_.integer("a number of bytes");
+  if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
+    cursor_.fail(fmt::format("one of {}", fmt::join(choices, ", ")), token);
+  }
+  return static_cast<int>(value);
+}
+
+void DeviceParser::tensor_map(Location where) {
+  const Token name = cursor_.name("a name for the tensor map");
+  cursor_.expect("=");
+  auto map = ir::make_stmt<ir::TensorMap>(where);
+  const Token tensor = cursor_.peek();
+  map->tensor = expr_.buffer();
+  if (map->tensor.scope() != Scope::global) cursor_.fail("a tensor", tensor);
+  map->dims = exprs("dims", 1, 5);
+  const std::size_t rank = map->dims.size();
+  map->strides = exprs("strides", rank - 1, rank - 1);
+  map->box = numbers("box", 1, 1024);
+  map->element_strides = numbers("element_strides", 1, 8);
+  if (cursor_.at_word("lower")) {
+    map->lower = numbers("lower", INT16_MIN, INT16_MAX);
+    map->upper = numbers("upper", INT16_MIN, INT16_MAX);
+  }
+  map->swizzle_bytes = bytes("swizzle", {0, 32, 64, 128});
+  map->l2_promotion_bytes = bytes("promotion", {0, 64, 128, 256});
+  const std::size_t corners = map->im2col() ? rank - 2 : 0;
+  const bool agree = map->box.size() == (map->im2col() ? 2 : rank) &&
+                     map->element_strides.size() == rank && map->lower.size() == corners &&
+                     map->upper.size() == corners;
+  const auto wide = [](std::int64_t extent) { return extent > 256; };
+  const auto pixels = map->box.begin() + (map->im2col() ? 1 : map->box.size());
+  if (!agree) cursor_.fail(fmt::format("numbers for {} dimensions", rank), name);
+  if (std::any_of(map->box.begin(), pixels, wide)) cursor_.fail("a box of at most 256", name);
+  map->var = Var(std::string(name.text), uint64);
+  declare(name, map->var);
+  append(std::move(map));
+}
+
 void DeviceParser::instr(Location where) {
   const std::string name = cursor_.dotted_name("the name of an instruction");
   std::vector<ir::InstrOperand> operands;
@@ -300,6 +386,8 @@ bool DeviceParser::own_statement() {
   const Location where = cursor_.peek().where;
   if (cursor_.accept_keyword("let")) {
     let(where);
+  } else if (cursor_.accept_keyword("tensor_map")) {
+    tensor_map(where);
   } else if (cursor_.accept_keyword("instr")) {
     instr(where);
   } else {

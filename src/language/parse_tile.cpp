@@ -69,6 +69,9 @@ class TileParser : public KernelParser {
   // The language has no blocks: their statements join those around them.
   void open_block(Location) override {}
   void close_block() override {}
+  void thread(const Token& name) override {
+    cursor_.fail("a tile-level kernel, which has no thread index", name);
+  }
   bool own_statement() override;
 
  private:

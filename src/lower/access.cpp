@@ -53,12 +53,25 @@ Expr AccessLowering::expr(const Expr& e) const {
     case ir::ExprKind::Load: break;
   }
   const auto& load = ir::get<ir::Load>(e);
+  if (auto held = registers_.find(load.buffer.node()); held != registers_.end()) {
+    return ir::make_load(held->second.buffer, {held->second.offset});
+  }
   std::vector<Expr> indices = exprs(load.indices);
   Expr result = ir::make_load(load.buffer, {offset(load.buffer, indices)});
   Expr inside = bounds_condition(load.buffer, indices);
   if (!inside.defined()) return result;
   return ir::make_select(inside, result,
                          load.safe.defined() ? load.safe : ir::make_zero(load.dtype));
+}
+
+ir::Stmt AccessLowering::store(const ir::Store& s) const {
+  if (auto held = registers_.find(s.buffer.node()); held != registers_.end()) {
+    return ir::make_store(held->second.buffer, {held->second.offset}, expr(s.value), s.where);
+  }
+  std::vector<Expr> indices = exprs(s.indices);
+  ir::Stmt result = ir::make_store(s.buffer, {offset(s.buffer, indices)}, expr(s.value), s.where);
+  Expr inside = bounds_condition(s.buffer, indices);
+  return inside.defined() ? ir::make_if(inside, result, nullptr, s.where) : result;
 }
 
 }  // namespace tilecopy::lower

@@ -8,12 +8,19 @@
 
 namespace tilecopy::lower {
 
+/// The register that stands for a fragment's element in the iteration at hand.
+using Registers = std::map<const ir::BufferNode*, ir::Address>;
+
 class AccessLowering {
  public:
   AccessLowering(const ir::Facts& facts, const planner::Layouts& layouts)
       : facts_(facts), layouts_(layouts) {}
+  AccessLowering(const ir::Facts& facts, const planner::Layouts& layouts, Registers registers)
+      : facts_(facts), layouts_(layouts), registers_(std::move(registers)) {}
 
   Expr expr(const Expr& e) const;
+  /// A Store, guarded where its element is not proved in bounds.
+  ir::Stmt store(const ir::Store& s) const;
   std::vector<Expr> exprs(const std::vector<Expr>& list) const;
   /// The offset of an element whose indices are at device level.
   Expr offset(const Buffer& buffer, const std::vector<Expr>& indices) const;
@@ -23,6 +30,7 @@ class AccessLowering {
  private:
   const ir::Facts& facts_;
   const planner::Layouts& layouts_;
+  Registers registers_;
 };
 
 }  // namespace tilecopy::lower

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <set>
 
 #include "base/diagnostic.h"
 #include "ir/make.h"
@@ -96,7 +97,73 @@ void add_windows(const ir::Im2col& op, const SizeCompiler& sizes, run::LaunchPla
   add("W", 2, w.kernel.w, w.dilation.w, w.pad.w);
 }
 
+std::size_t tensor_index(const ir::Kernel& kernel, const Buffer& buffer) {
+  std::size_t index = 0;
+  for (const ir::Param& param : kernel.params) {
+    const auto* tensor = std::get_if<Buffer>(&param);
+    if (!tensor) continue;
+    if (tensor->node() == buffer.node()) return index;
+    ++index;
+  }
+  raise_internal(buffer.name() + " is no parameter");
+}
+
+run::Guard launch_guard(const planner::Guard& guard, const ir::Kernel& kernel,
+                        const SizeCompiler& sizes) {
+  run::Guard result;
+  result.text = guard.text;
+  if (guard.pointer) {
+    result.pointer = tensor_index(kernel, *guard.pointer);
+  } else {
+    result.value = sizes.compile(guard.value, kernel.where);
+  }
+  result.multiple_of = guard.multiple_of;
+  result.least = guard.least;
+  result.most = guard.most;
+  return result;
+}
+
+run::TensorMapRecipe recipe(const ir::TensorMap& map, const ir::Kernel& kernel,
+                            const SizeCompiler& sizes) {
+  run::TensorMapRecipe result;
+  result.name = map.var.name();
+  result.tensor = tensor_index(kernel, map.tensor);
+  result.where = map.where;
+  result.im2col = map.im2col();
+  for (const Expr& e : map.dims) result.dims.push_back(sizes.compile(e, map.where));
+  for (const Expr& e : map.strides) result.strides.push_back(sizes.compile(e, map.where));
+  result.box = map.box;
+  result.element_strides = map.element_strides;
+  result.lower = map.lower;
+  result.upper = map.upper;
+  result.swizzle_bytes = map.swizzle_bytes;
+  result.l2_promotion_bytes = map.l2_promotion_bytes;
+  return result;
+}
+
 }  // namespace
+
+void add_variant(run::LaunchPlan& plan, const ir::Kernel& kernel, const SimtKernel& simt,
+                 const std::vector<planner::Decision>& decisions) {
+  SizeCompiler sizes(kernel, plan);
+  if (plan.variants.empty()) {
+    plan.threads = kernel.threads;
+    for (const Expr& extent : kernel.grid) plan.grid.push_back(sizes.compile(extent, kernel.where));
+  }
+  run::Variant& variant = plan.variants.emplace_back();
+  variant.entry = plan.entry;
+  variant.shared_bytes = simt.shared_bytes;
+  std::set<std::string> known;
+  for (const planner::Decision& decision : decisions) {
+    for (const planner::Guard& guard : decision.plan->guards) {
+      if (!known.insert(guard.text).second) continue;
+      variant.guards.push_back(launch_guard(guard, kernel, sizes));
+    }
+    for (const auto& map : decision.plan->tensor_maps) {
+      variant.tensor_maps.push_back(recipe(*map, kernel, sizes));
+    }
+  }
+}
 
 run::LaunchPlan plan_launch(const ir::Kernel& kernel, const TileMemory& memory) {
   run::LaunchPlan plan;

@@ -23,7 +23,9 @@ ir::Facts all_facts(const ir::Kernel& kernel) {
 
 std::vector<planner::Decision> select_copies(const ir::Kernel& kernel, const target::Target& target,
                                              const ir::Facts& facts,
-                                             const planner::Layouts& layouts) {
+                                             const planner::Layouts& layouts,
+                                             const planner::Simt* simt,
+                                             const planner::Assumptions* assumptions) {
   AccessLowering access(facts, layouts);
   std::vector<planner::Decision> decisions;
   ir::for_each_stmt(kernel.body, [&](const ir::Stmt& statement) {
@@ -39,11 +41,14 @@ std::vector<planner::Decision> select_copies(const ir::Kernel& kernel, const tar
       case ir::StmtKind::Store:
       case ir::StmtKind::Parallel:
       case ir::StmtKind::Let:
+      case ir::StmtKind::TensorMap:
       case ir::StmtKind::Instr: return;
     }
     HoistedOp hoisted = hoist_loads(statement, access);
-    planner::Decision decision =
-        planner::decide(planner::make_site(*hoisted.op, target, facts, layouts));
+    planner::Site site = planner::make_site(*hoisted.op, target, facts, layouts);
+    site.simt = simt;
+    site.assumptions = assumptions;
+    planner::Decision decision = planner::decide(std::move(site));
     decision.op = std::move(hoisted.op);
     decision.prologue = std::move(hoisted.prologue);
     decisions.push_back(std::move(decision));

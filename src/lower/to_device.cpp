@@ -28,13 +28,14 @@ class DeviceLowering {
         return ir::make_if(access_.expr(branch.condition), stmt(branch.then_body),
                            branch.else_body ? stmt(branch.else_body) : nullptr, branch.where);
       }
-      case ir::StmtKind::Store: return store(ir::get<ir::Store>(s));
+      case ir::StmtKind::Store: return access_.store(ir::get<ir::Store>(s));
       case ir::StmtKind::Parallel: return parallel(ir::get<ir::Parallel>(s));
       case ir::StmtKind::Copy:
       case ir::StmtKind::Im2col:
       case ir::StmtKind::Transpose:
       case ir::StmtKind::Fill: return tile_op(static_cast<const ir::TileOp&>(*s));
       case ir::StmtKind::Let:
+      case ir::StmtKind::TensorMap:
       case ir::StmtKind::Instr: return s;
     }
     return s;
@@ -68,14 +69,6 @@ class DeviceLowering {
     std::vector<ir::Stmt> body = decision.prologue;
     body.push_back(decision.plan->method->lower(*decision.plan, decision.site));
     return ir::make_block(std::move(body), op.where);
-  }
-
-  ir::Stmt store(const ir::Store& s) const {
-    std::vector<Expr> indices = access_.exprs(s.indices);
-    ir::Stmt result = ir::make_store(s.buffer, {access_.offset(s.buffer, indices)},
-                                     access_.expr(s.value), s.where);
-    Expr inside = access_.bounds_condition(s.buffer, indices);
-    return inside.defined() ? ir::make_if(inside, result, nullptr, s.where) : result;
   }
 
   const std::vector<planner::Decision>& decisions_;

@@ -56,6 +56,8 @@ class Binder {
     check_windows();
     for (std::size_t t = 0; t < views_.size(); ++t) check_sharing(t);
     for (const TensorView* view : views_) bound_.tensors.push_back(view->data);
+    bound_.views = views_;
+    bound_.scalar_sizes = scalar_sizes_;
     return std::move(bound_);
   }
 
@@ -136,8 +138,10 @@ class Binder {
       refuse(ErrorCode::E0703, fmt::format("rank {}", param.shape.size()),
              fmt::format("shape {}", shape_text(view.shape)));
     }
-    if (!view.device.is_host()) {
-      refuse(ErrorCode::E0709, "host memory", to_string(view.device));
+    bool cuda = !plan_.variants.empty();
+    if (!view.device.is_host() && !(cuda && view.device.type == kDLCUDA)) {
+      refuse(ErrorCode::E0709, cuda ? "CUDA or host memory" : "host memory",
+             to_string(view.device));
     }
     if (param.written && !view.writable) {
       refuse(ErrorCode::E0713, "a writable array", "a read-only one");

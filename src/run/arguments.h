@@ -13,7 +13,9 @@ namespace tilecopy::run {
 struct BoundArguments {
   std::vector<void*> tensors;
   std::vector<std::int64_t> symbols;
-  std::vector<std::uint64_t> scalars;  ///< the bits of their dtypes
+  std::vector<std::uint64_t> scalars;      ///< the bits of their dtypes
+  std::vector<std::int64_t> scalar_sizes;  ///< the values of integer ones, for size programs
+  std::vector<const TensorView*> views;
 };
 
 /// Raises E0701..E0713, and E0307 for an image that is too small, before anything is written.

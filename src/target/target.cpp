@@ -4,7 +4,6 @@
 
 #include "base/diagnostic.h"
 #include "base/options.h"
-#include "tilecopy/compile.h"
 
 namespace tilecopy::target {
 namespace {
@@ -43,10 +42,19 @@ Target parse_target(const std::string& given) {
 }
 
 void require_available(const Target& target) {
-  if (target.kind == TargetKind::cpu) return;
+  if (target.kind != TargetKind::emulator) return;
   raise(ErrorCode::E0602, {},
-        {.needed = "the cpu target", .found = fmt::format("{}", target.to_string())});
+        {.needed = "the cpu or a cuda target", .found = fmt::format("{}", target.to_string())});
 }
+
+bool is_simt(const Target& target) { return target.kind != TargetKind::cpu; }
+bool has_tma(const Target& target) { return is_simt(target) && target.arch != "sm_80"; }
+bool has_wide_access(const Target& target) { return target.arch == "sm_100a"; }
+std::int64_t most_shared_bytes(const Target& target) {
+  return (target.arch == "sm_80" ? 163 : 227) * std::int64_t{1024};
+}
+
+std::span<const std::string_view> architectures() { return archs; }
 
 int host_vector_bytes() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -57,20 +65,3 @@ int host_vector_bytes() {
 }
 
 }  // namespace tilecopy::target
-
-namespace tilecopy {
-
-std::vector<TargetInfo> targets() {
-  std::vector<TargetInfo> result = {
-      {"cpu", true,
-       fmt::format("C through the system's compiler, vectors of {} bytes",
-                   target::host_vector_bytes())}};
-  for (const char* kind : {"cuda", "emulator"}) {
-    for (std::string_view arch : target::archs) {
-      result.push_back({fmt::format("{} -arch={}", kind, arch), false, "not in this version"});
-    }
-  }
-  return result;
-}
-
-}  // namespace tilecopy

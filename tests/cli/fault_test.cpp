@@ -78,7 +78,7 @@ TEST_F(Cli, ContradictionsAreStatus2) {
 TEST_F(Cli, ErrorsDoNotPointAtOurSource) {
   const std::vector<std::vector<std::string>> faults = {
       {"run", "copy", "--coalesced-width", "3"},
-      {"run", "copy", "--target", "cuda -arch=sm_90a"},
+      {"run", "copy", "--target", "emulator -arch=sm_90a"},
       {"run", "copy", "--tile", "1000000x1000000"},
       {"ir", "copy", "--stop-after", "codegen"},
       {"run", "im2col", "--shape", "1x2x8x1"}};
@@ -113,8 +113,8 @@ TEST_F(Cli, BadFilesLeaveOutputsAsTheyWere) {
                  {"E0605", "missing.npy"});
   expect_failure({"run", "copy", "--in", "A=" + text, "--out", "B=" + old}, 2,
                  {"E0604", "text.npy"});
-  expect_failure({"run", "copy", "--target", "cuda -arch=sm_90a", "--out", "B=" + old}, 3,
-                 {"E0602", "cuda -arch=sm_90a"});
+  expect_failure({"run", "copy", "--target", "emulator -arch=sm_90a", "--out", "B=" + old}, 3,
+                 {"E0602", "emulator -arch=sm_90a"});
   EXPECT_EQ(os::read_file(old), "old");
   expect_failure(
       {"run", "copy", "--shape", "8x8", "--out", "A=" + old, "--out", "B=" + path("no/such/b.npy")},
@@ -124,7 +124,7 @@ TEST_F(Cli, BadFilesLeaveOutputsAsTheyWere) {
 }
 
 TEST_F(Cli, TargetsThatCannotRunAreStatus3) {
-  expect_failure({"run", "copy", "--target", "cuda -arch=sm_90a"}, 3, {"E0602"});
+  expect_failure({"run", "copy", "--target", "emulator -arch=sm_90a"}, 3, {"E0602"});
   expect_failure({"run", "copy", "--target", "gpu"}, 2, {"E0601", "\"gpu\""});
   expect_failure({"emulate", "copy"}, 3, {"E0602", "emulator"});
   const ScopedEnv target("TILECOPY_TARGET", "tpu");

@@ -51,5 +51,6 @@ std::vector<ErrorCase> text_cases();
 std::vector<ErrorCase> launch_cases();
 std::vector<ErrorCase> view_cases();
 std::vector<ErrorCase> machine_cases();
+std::vector<ErrorCase> cuda_cases();
 
 }  // namespace tilecopy::test

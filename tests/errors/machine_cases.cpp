@@ -112,11 +112,11 @@ std::vector<ErrorCase> option_cases() {
          at = next_line();
          compile(f);
        }},
-      {"E0602", "target_of_another_machine", "the cpu target", "cuda -arch=sm_90a",
+      {"E0602", "target_of_another_machine", "the cpu or a cuda target", "emulator -arch=sm_90a",
        [](Location& at) {
          Function f = fill_function();
          at = next_line();
-         compile(f, "cuda -arch=sm_90a");
+         compile(f, "emulator -arch=sm_90a");
        }},
       {"E0603", "optimisation_level_of_nine", "opt_level 0 to 3", "opt_level 9",
        [](Location& at) {

@@ -97,6 +97,18 @@ struct Sound {
     s->safe = safe;
     return s;
   }
+  Stmt tensor_map() const {
+    auto s = make_stmt<TensorMap>(here);
+    s->var = Var("map", uint64);
+    s->tensor = a;
+    s->dims = {8, n};
+    s->strides = {32};
+    s->box = {8, 8};
+    s->element_strides = {1, 1};
+    s->swizzle_bytes = 32;
+    s->l2_promotion_bytes = 128;
+    return s;
+  }
   Stmt transpose() const {
     auto s = make_stmt<Transpose>(here);
     s->src = whole(a);
@@ -257,6 +269,35 @@ const std::vector<Case>& stmt_cases() {
          const Stmt let = make_let(Var("y", float32), s.x, here);
          return s.device({edited<Let>(let, [&](Let& l) { l.value = s.n; })});
        }},
+      {"tensor_map.rank",
+       [](Sound s) {
+         return s.device({edited<TensorMap>(s.tensor_map(), [](TensorMap& m) { m.dims = {}; })});
+       }},
+      {"tensor_map.rank",
+       [](Sound s) {
+         return s.device({edited<TensorMap>(s.tensor_map(), [](TensorMap& m) { m.box = {8}; })});
+       }},
+      {"tensor_map.rank",  // im2col needs an image
+       [](Sound s) {
+         return s.device(
+             {edited<TensorMap>(s.tensor_map(), [](TensorMap& m) { m.lower = m.upper = {0}; })});
+       }},
+      {"tensor_map.operands",
+       [&](Sound s) {
+         return s.device(
+             {edited<TensorMap>(s.tensor_map(), [&](TensorMap& m) { m.tensor = s.tile; })});
+       }},
+      {"tensor_map.numbers",
+       [](Sound s) {
+         return s.device({edited<TensorMap>(s.tensor_map(), [](TensorMap& m) { m.box[1] = 257; })});
+       }},
+      {"tensor_map.numbers",
+       [](Sound s) {
+         return s.device(
+             {edited<TensorMap>(s.tensor_map(), [](TensorMap& m) { m.swizzle_bytes = 16; })});
+       }},
+      {"scope.variable",  // the index of the thread, where it has no name
+       [](Sound s) { return s.device({make_store(s.tile, {Var("thread", int64)}, s.x, here)}); }},
       {"instr.operands", [](Sound s) { return s.device({make_instr("", {}, here)}); }},
       {"instr.operands",
        [](Sound s) {
@@ -354,6 +395,9 @@ TEST(Verify, SoundKernelsPass) {
                                  s.parallel({make_store(s.tile, {s.k, 0}, s.x)})})));
   EXPECT_NO_THROW(verify(s.device({make_let(s.k, 3), make_store(s.tile, {s.k}, s.x),
                                    make_instr("cp.async", {Address{s.a, s.k}, s.x})})));
+  Kernel simt = s.device({s.tensor_map(), make_store(s.tile, {s.k}, s.x)});
+  simt.thread = s.k;
+  EXPECT_NO_THROW(verify(simt));
 }
 
 TEST(Verify, BrokenKernelsAreRefused) { expect_broken(kernel_cases()); }

@@ -426,6 +426,7 @@ class DeviceKernel : public Exprs {
       kernel->grid.push_back(ir::make_binary(BinaryOp::add, kernel->symbols[1], below(9)));
     }
     for (const Var& index : kernel->block) vars.push_back(index);
+    if (coin()) vars.push_back(kernel->thread = Var(any_name(), int64));
     kernel->body = block(3);
     return kernel;
   }
@@ -454,7 +455,7 @@ class DeviceKernel : public Exprs {
   }
 
   ir::Stmt statement(int depth) {
-    switch (below(depth > 0 ? 7 : 4)) {
+    switch (below(depth > 0 ? 8 : 5)) {
       case 0: {
         auto alloc = ir::make_stmt<ir::Alloc>({});
         alloc->buffer = buffer(static_cast<Scope>(1 + below(3)), {4, 8});
@@ -475,7 +476,8 @@ class DeviceKernel : public Exprs {
       case 3:
         if (buffers.empty()) return instr();
         return ir::make_store(pick(buffers), {index()}, of(any_dtype(), 3));
-      case 4: {
+      case 4: return tensor_map();
+      case 5: {
         const Expr begin = index();
         const Expr end = index();
         const Var var(any_name(), int64);
@@ -484,13 +486,40 @@ class DeviceKernel : public Exprs {
         vars.pop_back();
         return ir::make_for(static_cast<ir::LoopKind>(below(2)), var, begin, end, std::move(body));
       }
-      case 5: {
+      case 6: {
         const Expr condition = of(bool_, 3);
         ir::Stmt then_body = block(depth - 1);
         return ir::make_if(condition, std::move(then_body), coin() ? block(depth - 1) : nullptr);
       }
       default: return block(depth - 1);
     }
+  }
+
+  ir::Stmt tensor_map() {
+    std::vector<Buffer> tensors;
+    for (const Buffer& b : buffers) {
+      if (b.scope() == Scope::global) tensors.push_back(b);
+    }
+    if (tensors.empty()) return instr();
+    auto map = ir::make_stmt<ir::TensorMap>({});
+    const bool im2col = coin();
+    const int rank = im2col ? 3 + below(3) : 1 + below(5);
+    map->tensor = pick(tensors);
+    for (int d = 0; d < rank; ++d) {
+      map->dims.push_back(index());
+      if (d > 0) map->strides.push_back(index());
+      map->element_strides.push_back(1 + below(8));
+      if (im2col ? d < 2 : true) map->box.push_back(1 + below(256));
+      if (im2col && d >= 2) {
+        map->lower.push_back(below(9) - 8);
+        map->upper.push_back(below(9) - 8);
+      }
+    }
+    map->swizzle_bytes = pick(std::vector{0, 32, 64, 128});
+    map->l2_promotion_bytes = pick(std::vector{0, 64, 128, 256});
+    map->var = Var(any_name(), uint64);
+    vars.push_back(map->var);
+    return map;
   }
 
   ir::Stmt instr() {

@@ -233,6 +233,51 @@ TEST(TextForm, PrintsTheDeviceLevelAsWritten) {
   EXPECT_EQ(print(*read(text)), text);
 }
 
+TEST(TextForm, PrintsThreadsAndTensorMapsAsWritten) {
+  const std::string text =
+      R"(device function f(A: float16[n, m], img: float16[4, 32, 32, 64]) {
+  kernel (bx: n / 64) threads 128 as thread {
+    tensor_map map = A dims (m, n) strides (m * 2) box (64, 64) element_strides (1, 1) swizzle 128 promotion 256
+    tensor_map line = A dims (n * m) strides () box (256) element_strides (1) swizzle 0 promotion 0
+    tensor_map taps = img dims (64, 32, 32, 4) strides (128, 4096, 131072) box (64, 128) element_strides (1, 2, 2, 1) lower (-1, -1) upper (-1, -1) swizzle 128 promotion 128
+    tile = alloc_shared float16[64, 64]
+    bar = alloc_shared uint64[1]
+    if thread == 0 {
+      instr cuda.tma_load_2d(&tile[0], map, &bar[0], 0, bx * 64)
+      instr cuda.tma_im2col_hint(&tile[0], taps, &bar[0], 0, -1, -1, bx, 2, 0, uint64(1369094286720630784))
+    }
+  }
+}
+)";
+  EXPECT_EQ(print(*read(text)), text);
+  ir::verify(*read(text));
+}
+
+TEST(TextForm, TensorMapsAreChecked) {
+  auto fails = [](const std::string& map) {
+    const std::string text =
+        "device function f(A: int8[4]) { kernel () {\n"
+        "t = alloc_shared int8[4]\ntensor_map m = " +
+        map + " } }";
+    EXPECT_EQ(error_of(text).code(), "E0501") << map;
+  };
+  const std::string rest = " swizzle 0 promotion 0";
+  fails("t dims (4) strides () box (4) element_strides (1)" + rest);
+  fails("A dims () strides () box (4) element_strides (1)" + rest);
+  fails("A dims (4, 4) strides () box (4, 4) element_strides (1, 1)" + rest);
+  fails("A dims (4) strides () box (4, 4) element_strides (1)" + rest);
+  fails("A dims (4) strides () box (257) element_strides (1)" + rest);
+  fails("A dims (4) strides () box (4) element_strides (9)" + rest);
+  fails("A dims (4) strides () box (4, 4) element_strides (1) lower (1) upper (1)" + rest);
+  fails(
+      "A dims (4, 4, 4) strides (4, 16) box (4, 1025) element_strides (1, 1, 1) lower (0) upper "
+      "(0)" +
+      rest);
+  fails("A dims (4, 4, 4) strides (4, 16) box (4, 8) element_strides (1, 1, 1) lower (0)" + rest);
+  fails("A dims (4) strides () box (4) element_strides (1) swizzle 16 promotion 0");
+  fails("A dims (4) strides () box (4) element_strides (1) swizzle 0 promotion 32");
+}
+
 TEST(TextForm, HasShortWaysToWrite) {
   // Whole buffers, bare elements, and ranges by their end or extent.
   EXPECT_EQ(printed("copy A[bx * 16, 0] -> tile"), "copy A[bx * 16 : +16, 0 : +64] -> tile\n");
@@ -438,6 +483,11 @@ TEST(TextForm, FaultsOutsideOfTheBody) {
       {"device function f(A: float16[4], B: float16[A[0]]) { kernel () { } }", "E0401"},
       {"device function f(A: float16[4]) { kernel () { A[0, 1] = 1 } }", "E0102"},
       {"device function f(A: float16[4]) { kernel () { A[true] = 1 } }", "E0420"},
+      {"device function f(A: float16[4]) { kernel () as { } }", "E0501"},
+      {"function f(A: float16[4]) { kernel (i: 1) as thread { A[0] = 1 } }", "E0501"},
+      {"device function f(A: int8[4]) { kernel () { tensor_map m = A dims (4) strides () } }",
+       "E0501"},
+      {"device function f(A: int8[4]) { kernel () { tensor_map m = B dims (4) } }", "E0502"},
       {"device function f(A: float16[4]) { kernel () { fill A = 1 } }", "E0501"},
       {"device function f(A: float16[4]) { kernel () { instr x.(1) } }", "E0501"},
       {"device function f(A: float16[4]) { kernel () { A[0] = load(A[0], safe=1) } }", "E0501"},

@@ -12,6 +12,9 @@
 
 namespace tilecopy::property {
 
+/// What TILECOPY_TEST_TARGET names, or "cpu".
+std::string test_target();
+
 /// Compiles without the cache, which such kernels would only fill.
 std::vector<CompiledKernel> compile_batch(std::span<const Function> functions, int opt_level);
 

@@ -168,6 +168,8 @@ struct Description {
 
 /// The description of a seed, always the same.
 Description generate(std::uint64_t seed);
+/// One that moves aligned tiles through shared memory and fragments.
+Description generate_tiles(std::uint64_t seed);
 /// The tilecopy program. Raises what the library raises.
 Function build(const Description& kernel);
 

@@ -53,6 +53,9 @@ class Array {
   void fill_random(std::uint64_t seed);
 
   const std::vector<std::uint8_t>& bytes() const { return bytes_; }
+  /// The place of element 0 in bytes().
+  std::int64_t first_place() const { return first_; }
+  void set_bytes(std::vector<std::uint8_t> bytes) { bytes_ = std::move(bytes); }
 
   /// Told of every access of the model to an element, by its place in `bytes`.
   std::function<void(std::int64_t place, bool write)> on_access;

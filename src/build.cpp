@@ -1,0 +1,120 @@
+#include "build.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <sstream>
+
+#include "codegen/c.h"
+#include "codegen/cuda.h"
+#include "run/cache.h"
+#include "run/cc.h"
+#include "run/cuda_build.h"
+
+namespace tilecopy {
+namespace {
+
+// Entry functions of one module need names of their own.
+void make_entries_unique(std::vector<std::unique_ptr<Passage>>& passages) {
+  std::set<std::string> taken;
+  auto name = [&](std::string& entry) {
+    const std::string stem = entry;
+    for (int i = 1; !taken.insert(entry).second; ++i) entry = fmt::format("{}_{}", stem, i);
+  };
+  for (auto& passage : passages) {
+    if (passage->launch.variants.empty()) name(passage->launch.entry);
+    for (std::size_t i = 0; i < passage->launch.variants.size(); ++i) {
+      run::Variant& variant = passage->launch.variants[i];
+      if (i > 0) variant.entry += "_any";
+      name(variant.entry);
+    }
+  }
+}
+
+// What decides the code: a user's lines that moved do not.
+std::string without_comments(const std::string& source) {
+  std::istringstream lines(source);
+  std::string line, result;
+  while (std::getline(lines, line)) {
+    std::size_t first = line.find_first_not_of(' ');
+    if (first == std::string::npos || line.compare(first, 2, "//") != 0) result += line + '\n';
+  }
+  return result;
+}
+
+// ---- Cpu ----
+
+std::string generate_c(const std::vector<std::unique_ptr<Passage>>& passages) {
+  std::vector<codegen::CKernel> kernels;
+  for (const auto& p : passages) kernels.push_back({&p->device, &p->memory, &p->launch});
+  return codegen::generate_c(kernels);
+}
+
+struct Library {
+  std::shared_ptr<const os::SharedLibrary> library;
+  bool from_cache = false;
+};
+
+Library compile_c(const std::string& name, const std::string& source,
+                  const CompileOptions& options) {
+  constexpr const char* library_file = "kernel.so";
+  Cache cache = options.use_cache ? Cache() : Cache(std::filesystem::path{});
+  Cc cc = Cc::find(Cache());
+  CcOptions cc_options{.opt_level = options.opt_level};
+  std::string key = fmt::format("tilecopy {}\ntarget cpu\n{}\n{}", library_version(),
+                                cc.key_text(cc_options), without_comments(source));
+  CacheEntry entry = cache.get(name, key, [&](const std::filesystem::path& directory) {
+    cc.compile(source, directory / library_file, cc_options);
+  });
+  return {std::make_shared<os::SharedLibrary>(entry.file(library_file)), entry.hit};
+}
+
+// ---- Cuda ----
+
+std::string generate_cuda(const std::vector<std::unique_ptr<Passage>>& passages) {
+  std::vector<codegen::CudaKernel> kernels;
+  for (const auto& p : passages) {
+    for (std::size_t i = 0; i < p->variants.size(); ++i) {
+      const lower::SimtKernel& lowered = p->variants[i]->lowered;
+      codegen::CudaKernel& kernel = kernels.emplace_back();
+      kernel.kernel = &lowered.kernel;
+      kernel.shared_offsets = &lowered.shared_offsets;
+      kernel.shared_bytes = lowered.shared_bytes;
+      kernel.entry = p->launch.variants[i].entry;
+      for (const run::TensorParam& tensor : p->launch.tensors) {
+        kernel.written.push_back(tensor.written);
+      }
+    }
+  }
+  return codegen::generate_cuda(kernels);
+}
+
+}  // namespace
+
+Module build(std::vector<std::unique_ptr<Passage>>& passages, const target::Target& target,
+             const CompileOptions& options) {
+  make_entries_unique(passages);
+  // Shared stages count for the first function.
+  Passage& first = *passages.front();
+  Module module;
+  bool cuda = target::is_simt(target);
+  module.source = std::make_shared<const std::string>(first.watch.time(
+      "codegen", [&] { return cuda ? generate_cuda(passages) : generate_c(passages); }));
+  dump(fmt::format("{}.4-source.{}", first.tile->name, cuda ? "cu" : "c"),
+       [&] { return *module.source; });
+  if (cuda) {
+    run::CudaBuild built = first.watch.time("build", [&] {
+      return run::build_cubin(first.tile->name, *module.source, target.arch, options.use_cache);
+    });
+    module.from_cache = built.hit;
+    for (auto& p : passages) module.cuda.emplace_back(built.module, std::move(p->launch));
+    return module;
+  }
+  Library built = first.watch.time(
+      "build", [&] { return compile_c(first.tile->name, *module.source, options); });
+  module.from_cache = built.from_cache;
+  for (auto& p : passages) module.host.emplace_back(built.library, std::move(p->launch));
+  return module;
+}
+
+}  // namespace tilecopy

@@ -1,0 +1,39 @@
+// What the CUDA methods share.
+#pragma once
+
+#include "copy/method.h"
+
+namespace tilecopy::planner {
+
+/// The L2 cache policy of the eviction hint, as the operand of a *_hint instruction; undefined
+/// without the hint. The constants are what createpolicy.fractional makes for a fraction of 1.
+Expr cache_policy(const Site& site);
+
+/// Adds "eviction_policy" to the plan's parameters when the hint is given.
+void describe_policy(const Site& site, Plan& plan);
+
+/// `body`, run by one thread of the block.
+ir::Stmt by_one_thread(const Site& site, ir::Stmt body);
+
+/// Rules that every method of the TMA unit (tma, bulk, tma_im2col) begins with: an architecture
+/// that has it, and no disable_tma.
+bool require_tma_unit(const Site& site, Rules& rules);
+
+/// Whether the hint prefers the instruction.
+bool prefers(const Site& site, PreferInstruction instruction);
+
+/// The constant extents of the axes; empty when one is symbolic.
+std::optional<std::vector<std::int64_t>> constant_extents(const Site& site);
+
+/// Whether all of both sides is proved in bounds.
+bool always_in_bounds(const Site& site);
+
+/// Whether the whole tile is in bounds on the given side, as a condition of values that are the
+/// same for all threads of a block; undefined when it is proved.
+Expr whole_condition(const Site& site, bool of_src);
+
+/// a + b and a * b on indices.
+Expr plus(const Expr& a, const Expr& b);
+Expr times(const Expr& a, const Expr& b);
+
+}  // namespace tilecopy::planner

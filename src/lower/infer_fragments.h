@@ -1,0 +1,21 @@
+// Fragment layouts: which thread holds which element of a fragment tile.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "copy/site.h"
+#include "ir/node.h"
+
+namespace tilecopy::lower {
+
+struct FragmentLayouts {
+  planner::Fragments fragments;
+  /// Fragments that have to live in shared memory, because a user wants other threads' elements.
+  std::vector<Buffer> shared;
+  std::vector<std::string> remarks;
+};
+
+FragmentLayouts infer_fragments(const ir::Kernel& kernel);
+
+}  // namespace tilecopy::lower

@@ -1,0 +1,43 @@
+// CUDA sources to modules: NVRTC, the cache on disk, and loading into contexts.
+#pragma once
+
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "run/cuda_driver.h"
+
+namespace tilecopy::run {
+
+/// The machine code of one source, loaded into each context that launches it.
+class CudaModule {
+ public:
+  explicit CudaModule(std::string cubin) : cubin_(std::move(cubin)) {}
+  /// A source that could not be compiled here: the first launch raises `error`.
+  explicit CudaModule(std::exception_ptr error) : error_(std::move(error)) {}
+
+  /// An entry in the current context. Raises E0806.
+  void* function(const CudaDriver& driver, const std::string& entry,
+                 std::int64_t shared_bytes) const;
+  const std::string& cubin() const { return cubin_; }
+
+ private:
+  std::string cubin_;
+  std::exception_ptr error_;
+  mutable std::mutex mutex_;
+  mutable std::map<void*, void*> modules_;  ///< by context
+  mutable std::map<std::pair<void*, std::string>, void*> functions_;
+};
+
+struct CudaBuild {
+  std::shared_ptr<const CudaModule> module;
+  bool hit = false;  ///< from the cache on disk, or from a live kernel of the same source
+};
+
+/// Without NVRTC, a module that raises E0608 at the first launch. Raises E0805.
+CudaBuild build_cubin(const std::string& name, const std::string& source, const std::string& arch,
+                      bool use_cache);
+
+}  // namespace tilecopy::run

@@ -1,0 +1,136 @@
+#include "run/cuda_driver.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <exception>
+
+#include "base/diagnostic.h"
+#include "tilecopy/error.h"
+
+namespace tilecopy::run {
+namespace {
+
+constexpr const char* driver_library = "libcuda.so.1";
+// Tensor maps came with CUDA 12.0.
+constexpr int least_version = 12000;
+
+std::atomic<const CudaDriver*> replacement{nullptr};
+
+[[noreturn]] void raise_no_driver(std::string found) {
+  raise(ErrorCode::E0606, {},
+        {.needed = fmt::format("{} and a GPU", driver_library), .found = std::move(found)});
+}
+
+std::string version_text(int version) {
+  return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
+}
+
+// Errors that a kernel or copy of earlier leaves behind (CUDA driver API, CUresult).
+bool is_sticky(int result) { return result == 700 || (result >= 702 && result <= 720); }
+
+}  // namespace
+
+CudaDriver::CudaDriver(const std::string& library) {
+  std::string reason;
+  auto opened = os::SharedLibrary::try_open(library, &reason);
+  if (!opened) raise_no_driver(reason);
+  library_ = std::make_shared<os::SharedLibrary>(std::move(*opened));
+  auto load = [&](auto& function, const char* name) {
+    void* symbol = library_->try_symbol(name);
+    if (!symbol) {
+      raise(ErrorCode::E0607, {},
+            {.needed = version_text(least_version),
+             .found = fmt::format("a driver without {}", name)});
+    }
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(symbol);
+  };
+  int (*cuInit)(unsigned) = nullptr;
+  int (*cuDriverGetVersion)(int*) = nullptr;
+  int (*cuDeviceGetCount)(int*) = nullptr;
+  load(cuInit, "cuInit");
+  load(cuDriverGetVersion, "cuDriverGetVersion");
+  load(cuDeviceGetCount, "cuDeviceGetCount");
+  load(cuGetErrorName, "cuGetErrorName");
+  load(cuGetErrorString, "cuGetErrorString");
+  if (int result = cuInit(0); result != 0) raise_no_driver("cuInit: " + error_text(result));
+  cuDriverGetVersion(&version);
+  if (version < least_version) {
+    raise(ErrorCode::E0607, {},
+          {.needed = version_text(least_version), .found = version_text(version)});
+  }
+  cuDeviceGetCount(&devices);
+  if (devices == 0) raise_no_driver("a driver without a GPU");
+  load(cuDeviceGet, "cuDeviceGet");
+  load(cuDeviceGetName, "cuDeviceGetName");
+  load(cuDeviceGetAttribute, "cuDeviceGetAttribute");
+  load(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
+  load(cuCtxGetCurrent, "cuCtxGetCurrent");
+  load(cuCtxPushCurrent, "cuCtxPushCurrent_v2");
+  load(cuCtxPopCurrent, "cuCtxPopCurrent_v2");
+  load(cuCtxGetDevice, "cuCtxGetDevice");
+  load(cuModuleLoadData, "cuModuleLoadData");
+  load(cuModuleGetFunction, "cuModuleGetFunction");
+  load(cuFuncSetAttribute, "cuFuncSetAttribute");
+  load(cuLaunchKernel, "cuLaunchKernel");
+  load(cuMemAlloc, "cuMemAlloc_v2");
+  load(cuMemFree, "cuMemFree_v2");
+  load(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2");
+  load(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2");
+  load(cuStreamSynchronize, "cuStreamSynchronize");
+  load(cuPointerGetAttribute, "cuPointerGetAttribute");
+  load(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled");
+  load(cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col");
+}
+
+const CudaDriver& CudaDriver::get() {
+  if (const CudaDriver* other = replacement.load()) return *other;
+  struct Opened {
+    std::unique_ptr<CudaDriver> driver;
+    std::exception_ptr error;
+  };
+  static const Opened opened = [] {
+    Opened result;
+    try {
+      result.driver = std::make_unique<CudaDriver>(driver_library);
+    } catch (const Error&) {
+      result.error = std::current_exception();
+    }
+    return result;
+  }();
+  if (opened.error) std::rethrow_exception(opened.error);
+  return *opened.driver;
+}
+
+void CudaDriver::replace_for_testing(const CudaDriver* driver) { replacement.store(driver); }
+
+std::string CudaDriver::error_text(int result) const {
+  const char* name = nullptr;
+  const char* text = nullptr;
+  cuGetErrorName(result, &name);
+  cuGetErrorString(result, &text);
+  return fmt::format("{} ({}): {}", name ? name : "unknown", result, text ? text : "no text");
+}
+
+void CudaDriver::check(int result, const char* call) const {
+  if (result == 0) return;
+  raise(ErrorCode::E0806, {},
+        {.needed = fmt::format("{} to succeed", call),
+         .found = error_text(result),
+         .help = is_sticky(result) ? "an earlier operation of this process on the GPU failed; its "
+                                     "context cannot be used any more"
+                                   : ""});
+}
+
+bool cuda_available(std::string* why) {
+  try {
+    CudaDriver::get();
+    return true;
+  } catch (const Error& error) {
+    *why = error.what();
+    why->resize(std::min(why->find('\n'), why->size()));
+    return false;
+  }
+}
+
+}  // namespace tilecopy::run
