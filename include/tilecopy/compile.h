@@ -112,8 +112,9 @@ class CompiledKernel {
   struct Impl;
   explicit CompiledKernel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
-  /// Runs the kernel on tensors and scalars in the order of the function's parameters, and waits.
-  /// Raises E07xx before anything is written when an argument does not fit.
+  /// Runs the kernel on tensors and scalars in the order of the function's parameters, and waits;
+  /// a CUDA kernel whose tensors all live in device memory is only launched, and its stream has to
+  /// be waited for. Raises E07xx before anything is written when an argument does not fit.
   template <typename... Rest>
   void operator()(ArgumentAt first, Rest&&... rest) const {
     run({std::move(first.argument), Argument(std::forward<Rest>(rest))...}, {}, first.at);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/diagnostic.h"
@@ -14,143 +15,24 @@ namespace tilecopy::codegen {
 namespace {
 
 // Words that a kernel's names must not have in CUDA C++.
-constexpr const char* reserved[] = {"abs",
-                                    "alignas",
-                                    "alignof",
-                                    "and",
-                                    "and_eq",
-                                    "asm",
-                                    "assert",
-                                    "auto",
-                                    "bitand",
-                                    "bitor",
-                                    "blockDim",
-                                    "blockIdx",
-                                    "bool",
-                                    "break",
-                                    "case",
-                                    "catch",
-                                    "ceil",
-                                    "ceilf",
-                                    "char",
-                                    "class",
-                                    "clock",
-                                    "co_await",
-                                    "co_return",
-                                    "co_yield",
-                                    "compl",
-                                    "concept",
-                                    "const",
-                                    "const_cast",
-                                    "consteval",
-                                    "constexpr",
-                                    "constinit",
-                                    "continue",
-                                    "cos",
-                                    "cosf",
-                                    "decltype",
-                                    "default",
-                                    "delete",
-                                    "dim3",
-                                    "do",
-                                    "double",
-                                    "dynamic_cast",
-                                    "else",
-                                    "enum",
-                                    "exp",
-                                    "exp2",
-                                    "exp2f",
-                                    "expf",
-                                    "explicit",
-                                    "export",
-                                    "extern",
-                                    "false",
-                                    "float",
-                                    "floor",
-                                    "floorf",
-                                    "for",
-                                    "friend",
-                                    "goto",
-                                    "gridDim",
-                                    "half",
-                                    "i386",
-                                    "if",
-                                    "inline",
-                                    "int",
-                                    "linux",
-                                    "log",
-                                    "log2",
-                                    "log2f",
-                                    "logf",
-                                    "long",
-                                    "main",
-                                    "max",
-                                    "memcpy",
-                                    "min",
-                                    "mutable",
-                                    "namespace",
-                                    "new",
-                                    "noexcept",
-                                    "not",
-                                    "not_eq",
-                                    "nullptr",
-                                    "operator",
-                                    "or",
-                                    "or_eq",
-                                    "printf",
-                                    "private",
-                                    "protected",
-                                    "public",
-                                    "register",
-                                    "reinterpret_cast",
-                                    "requires",
-                                    "restrict",
-                                    "return",
-                                    "round",
-                                    "short",
-                                    "signbit",
-                                    "signed",
-                                    "sin",
-                                    "sinf",
-                                    "sizeof",
-                                    "sqrt",
-                                    "sqrtf",
-                                    "static",
-                                    "static_assert",
-                                    "static_cast",
-                                    "struct",
-                                    "switch",
-                                    "tanh",
-                                    "tanhf",
-                                    "template",
-                                    "this",
-                                    "threadIdx",
-                                    "thread_local",
-                                    "throw",
-                                    "true",
-                                    "try",
-                                    "typedef",
-                                    "typeid",
-                                    "typename",
-                                    "uint2",
-                                    "uint4",
-                                    "union",
-                                    "unix",
-                                    "unsigned",
-                                    "using",
-                                    "virtual",
-                                    "void",
-                                    "volatile",
-                                    "warpSize",
-                                    "while",
-                                    "xor",
-                                    "xor_eq"};
+constexpr std::string_view reserved =
+    "abs alignas alignof and and_eq asm assert auto bitand bitor blockDim blockIdx bool break "
+    "case catch ceil ceilf char class clock co_await co_return co_yield compl concept const "
+    "const_cast consteval constexpr constinit continue cos cosf decltype default delete dim3 "
+    "do double dynamic_cast else enum exp exp2 exp2f expf explicit export extern false float "
+    "floor floorf for friend goto gridDim half i386 if inline int linux log log2 log2f logf "
+    "long main max memcpy min mutable namespace new noexcept not not_eq nullptr operator or "
+    "or_eq printf private protected public register reinterpret_cast requires restrict return "
+    "round short signbit signed sin sinf sizeof sqrt sqrtf static static_assert static_cast "
+    "struct switch tanh tanhf template this threadIdx thread_local throw true try typedef "
+    "typeid typename uint2 uint4 union unix unsigned using virtual void volatile warpSize "
+    "while xor xor_eq";
 
 class CudaKernelWriter final : CLikeWriter {
  public:
   CudaKernelWriter(const CudaKernel& input, CodeWriter& out)
       : CLikeWriter(*input.kernel, out, IndexWidth::proved), input_(input) {
-    for (const char*& word : reserved_) names_.declare(&word, word);
+    reserve_names();
     if (!kernel_.thread.defined()) raise_internal(kernel_.name + " names no thread index");
     facts_.bind_loop(kernel_.thread, ir::make_int(0), ir::make_int(kernel_.threads));
     // A launch has fewer than 2^31 blocks.
@@ -172,11 +54,19 @@ class CudaKernelWriter final : CLikeWriter {
   }
 
  private:
+  void reserve_names() {
+    for (std::size_t at = 0; at < reserved.size();) {
+      std::size_t end = std::min(reserved.find(' ', at), reserved.size());
+      // Each word is an object of its own: its place in the list.
+      names_.declare(reserved.data() + at, reserved.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+
   std::string parameters() {
     std::string result;
     auto add = [&](const std::string& text) { result += (result.empty() ? "" : ", ") + text; };
     std::size_t tensor = 0;
-    std::string scalars;
     for (const ir::Param& param : kernel_.params) {
       const auto* buffer = std::get_if<Buffer>(&param);
       if (!buffer) continue;
@@ -243,7 +133,6 @@ class CudaKernelWriter final : CLikeWriter {
   std::string unroll(std::int64_t) const override { return "#pragma unroll"; }
 
   const CudaKernel& input_;
-  std::vector<const char*> reserved_{std::begin(reserved), std::end(reserved)};
 };
 
 }  // namespace

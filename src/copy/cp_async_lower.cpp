@@ -19,14 +19,7 @@ class Lowering {
 
   // The commit is outside of all conditions: a wait counts the groups of each thread.
   ir::Stmt lower() {
-    std::vector<Expr> conditions;
-    for (bool of_src : {true, false}) {
-      if (Expr whole = whole_condition(site_, of_src); whole.defined()) conditions.push_back(whole);
-    }
-    ir::Stmt copies = rounds(false);
-    if (Expr whole = all_of(conditions); whole.defined()) {
-      copies = ir::make_if(whole, copies, rounds(true), where_);
-    }
+    ir::Stmt copies = whole_or_ragged(site_, [this](bool ragged) { return rounds(ragged); });
     return ir::make_block({copies, ir::make_instr("cuda.cp_async_commit", {}, where_)}, where_);
   }
 

@@ -79,4 +79,19 @@ Expr whole_condition(const Site& site, bool of_src) {
   return result;
 }
 
+Expr whole_condition(const Site& site) {
+  Expr dst = whole_condition(site, false);
+  Expr src = site.src ? whole_condition(site, true) : Expr();
+  if (!dst.defined() || !src.defined()) return dst.defined() ? dst : src;
+  return make_binary(BinaryOp::logical_and, dst, src);
+}
+
+ir::Stmt whole_or_ragged(const Site& site, const std::function<ir::Stmt(bool ragged)>& body) {
+  Expr whole = whole_condition(site);
+  if (!whole.defined()) return body(false);
+  // Code for whole tiles where there are none would reach outside of arrays at compile time.
+  if (ir::is_const_int(whole, 0)) return body(true);
+  return ir::make_if(whole, body(false), body(true), site.op->where);
+}
+
 }  // namespace tilecopy::planner

@@ -1,6 +1,8 @@
 // What the CUDA methods share.
 #pragma once
 
+#include <functional>
+
 #include "copy/method.h"
 
 namespace tilecopy::planner {
@@ -31,6 +33,13 @@ bool always_in_bounds(const Site& site);
 /// Whether the whole tile is in bounds on the given side, as a condition of values that are the
 /// same for all threads of a block; undefined when it is proved.
 Expr whole_condition(const Site& site, bool of_src);
+
+/// Whether the whole tile is in bounds on all sides, likewise.
+Expr whole_condition(const Site& site);
+
+/// `body(false)` for tiles that are in bounds as a whole and `body(true)` for ragged ones, by a test
+/// where it is not known which kind a tile is.
+ir::Stmt whole_or_ragged(const Site& site, const std::function<ir::Stmt(bool ragged)>& body);
 
 /// a + b and a * b on indices.
 Expr plus(const Expr& a, const Expr& b);

@@ -267,15 +267,7 @@ class Lowering {
       : plan_(plan), site_(site), facts_(*site.facts), where_(site.op->where) {}
 
   ir::Stmt lower() {
-    Expr whole = whole_condition(site_, false);
-    if (site_.src) {
-      Expr src = whole_condition(site_, true);
-      if (src.defined()) {
-        whole = whole.defined() ? make_binary(BinaryOp::logical_and, whole, src) : src;
-      }
-    }
-    if (!whole.defined()) return rounds(false);
-    return ir::make_if(whole, rounds(false), rounds(true), where_);
+    return whole_or_ragged(site_, [this](bool ragged) { return rounds(ragged); });
   }
 
  private:

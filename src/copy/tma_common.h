@@ -39,7 +39,9 @@ bool require_only_read(const Site& site, const Buffer& tensor, Rules& rules);
 /// The size and stride of a dimension are known at launch, and the size is below 2^31.
 bool require_size(const Expr& size, const Expr& stride, Rules& rules);
 bool require_inner_stride(const Expr& stride, Rules& rules);
-bool require_outer_stride(const Buffer& tensor, const Expr& stride, Rules& rules);
+/// `sizes` are those of the tensor, of which rules about sizes hold already.
+bool require_outer_stride(const Buffer& tensor, const Expr& stride, const std::vector<Expr>& sizes,
+                          Rules& rules);
 bool require_aligned(const Buffer& tensor, Rules& rules);
 bool require_barrier_bytes(std::int64_t bytes, Rules& rules);
 

@@ -77,11 +77,12 @@ class Planner {
       return false;
     }
     channels_ = *channels;
-    for (std::size_t d = 4; d-- > 0;) {
+    for (std::size_t d = 0; d < 4; ++d) {
       if (!require_size(img.shape()[d], strides_[d], rules_)) return false;
-      bool fits = d == 3 ? require_inner_stride(strides_[d], rules_)
-                         : require_outer_stride(img, strides_[d], rules_);
-      if (!fits) return false;
+    }
+    if (!require_inner_stride(strides_[3], rules_)) return false;
+    for (std::size_t d = 3; d-- > 0;) {
+      if (!require_outer_stride(img, strides_[d], img.shape(), rules_)) return false;
     }
     return require_aligned(img, rules_);
   }

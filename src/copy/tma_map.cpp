@@ -121,15 +121,17 @@ class MapPlanner {
 
   bool require_dims() {
     const Buffer& tensor = region_.buffer;
-    for (MapDim& dim : dims_) {
+    std::vector<Expr> sizes;
+    for (const MapDim& dim : dims_) {
       if (!require_size(dim.size, dim.stride, rules_)) return false;
-      bool is_inner = &dim == &dims_[0];
-      // No stride is ever taken in a dimension of one element, but the driver checks it.
-      if (!is_inner && ir::is_const_int(dim.size, 1))
-        dim.stride = make_int(granule_elements(tensor));
-      bool fits = is_inner ? require_inner_stride(dim.stride, rules_)
-                           : require_outer_stride(tensor, dim.stride, rules_);
-      if (!fits) return false;
+      sizes.push_back(dim.size);
+    }
+    if (!require_inner_stride(dims_[0].stride, rules_)) return false;
+    for (std::size_t d = 1; d < dims_.size(); ++d) {
+      Expr& stride = dims_[d].stride;
+      // No step is ever taken in a dimension of one element, but the driver checks its stride.
+      if (ir::is_const_int(dims_[d].size, 1)) stride = make_int(granule_elements(tensor));
+      if (!require_outer_stride(tensor, stride, sizes, rules_)) return false;
     }
     return require_aligned(tensor, rules_);
   }

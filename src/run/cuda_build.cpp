@@ -68,11 +68,13 @@ void* CudaModule::function(const CudaDriver& driver, const std::string& entry,
                            std::int64_t shared_bytes) const {
   if (error_) std::rethrow_exception(error_);
   void* context = nullptr;
+  unsigned long long id = 0;
   driver.check(driver.cuCtxGetCurrent(&context), "cuCtxGetCurrent");
+  driver.check(driver.cuCtxGetId(context, &id), "cuCtxGetId");
   std::lock_guard lock(mutex_);
-  void*& function = functions_[{context, entry}];
+  void*& function = functions_[{id, entry}];
   if (function) return function;
-  void*& module = modules_[context];
+  void*& module = modules_[id];
   if (!module) driver.check(driver.cuModuleLoadData(&module, cubin_.data()), "cuModuleLoadData");
   void* found = nullptr;
   driver.check(driver.cuModuleGetFunction(&found, module, entry.c_str()), "cuModuleGetFunction");

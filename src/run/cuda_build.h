@@ -11,14 +11,15 @@
 
 namespace tilecopy::run {
 
-/// The machine code of one source, loaded into each context that launches it.
+/// The machine code of one source, loaded into each context that launches it. It stays loaded as
+/// long as the context: a CUDA graph may hold its functions, and unloading would wait for the GPU.
 class CudaModule {
  public:
   explicit CudaModule(std::string cubin) : cubin_(std::move(cubin)) {}
   /// A source that could not be compiled here: the first launch raises `error`.
   explicit CudaModule(std::exception_ptr error) : error_(std::move(error)) {}
 
-  /// An entry in the current context. Raises E0806.
+  /// An entry in the current context. Raises E0712, E0806 and E0808.
   void* function(const CudaDriver& driver, const std::string& entry,
                  std::int64_t shared_bytes) const;
   const std::string& cubin() const { return cubin_; }
@@ -27,8 +28,9 @@ class CudaModule {
   std::string cubin_;
   std::exception_ptr error_;
   mutable std::mutex mutex_;
-  mutable std::map<void*, void*> modules_;  ///< by context
-  mutable std::map<std::pair<void*, std::string>, void*> functions_;
+  // By the id of the context: a new context may lie where a destroyed one was.
+  mutable std::map<unsigned long long, void*> modules_;
+  mutable std::map<std::pair<unsigned long long, std::string>, void*> functions_;
 };
 
 struct CudaBuild {

@@ -26,8 +26,19 @@ std::string version_text(int version) {
   return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
 }
 
-// Errors that a kernel or copy of earlier leaves behind (CUDA driver API, CUresult).
-bool is_sticky(int result) { return result == 700 || (result >= 702 && result <= 720); }
+// CUDA driver API, CUresult and CUdevice_attribute.
+constexpr int out_of_memory = 2;
+constexpr int compute_capability_major = 75;
+constexpr int compute_capability_minor = 76;
+
+// Errors of a kernel or a copy that has run, of which any later call tells: memory errors of the
+// GPU and NVLink; illegal address, timeout, texturing mode, destroyed context, assertion, stack,
+// illegal instruction, misaligned address, address space, program counter, launch failure, and
+// tensor memory left allocated.
+bool is_earlier_failure(int result) {
+  return result == 214 || result == 220 || result == 700 || result == 702 || result == 703 ||
+         result == 709 || result == 710 || (result >= 714 && result <= 719) || result == 721;
+}
 
 }  // namespace
 
@@ -69,6 +80,7 @@ CudaDriver::CudaDriver(const std::string& library) {
   load(cuCtxPushCurrent, "cuCtxPushCurrent_v2");
   load(cuCtxPopCurrent, "cuCtxPopCurrent_v2");
   load(cuCtxGetDevice, "cuCtxGetDevice");
+  load(cuCtxGetId, "cuCtxGetId");
   load(cuModuleLoadData, "cuModuleLoadData");
   load(cuModuleGetFunction, "cuModuleGetFunction");
   load(cuFuncSetAttribute, "cuFuncSetAttribute");
@@ -113,13 +125,22 @@ std::string CudaDriver::error_text(int result) const {
 }
 
 void CudaDriver::check(int result, const char* call) const {
+  if (is_earlier_failure(result)) {
+    raise(ErrorCode::E0808, {},
+          {.needed = fmt::format("a GPU without a pending error at {}", call),
+           .found = error_text(result)});
+  }
+  check_finished(result, call);
+}
+
+void CudaDriver::check_finished(int result, const char* call) const {
   if (result == 0) return;
-  raise(ErrorCode::E0806, {},
-        {.needed = fmt::format("{} to succeed", call),
-         .found = error_text(result),
-         .help = is_sticky(result) ? "an earlier operation of this process on the GPU failed; its "
-                                     "context cannot be used any more"
-                                   : ""});
+  Details facts{.needed = fmt::format("{} to succeed", call), .found = error_text(result)};
+  if (result == out_of_memory) raise(ErrorCode::E0712, {}, std::move(facts));
+  if (is_earlier_failure(result)) {
+    facts.help = "this kernel or an operation before it failed: run it under compute-sanitizer";
+  }
+  raise(ErrorCode::E0806, {}, std::move(facts));
 }
 
 bool cuda_available(std::string* why) {
@@ -131,6 +152,23 @@ bool cuda_available(std::string* why) {
     why->resize(std::min(why->find('\n'), why->size()));
     return false;
   }
+}
+
+std::string cuda_description() {
+  const CudaDriver& driver = CudaDriver::get();
+  std::string text;
+  for (int ordinal = 0; ordinal < driver.devices; ++ordinal) {
+    int device = 0, major = 0, minor = 0;
+    char name[256] = {};
+    driver.check(driver.cuDeviceGet(&device, ordinal), "cuDeviceGet");
+    driver.check(driver.cuDeviceGetName(name, sizeof(name) - 1, device), "cuDeviceGetName");
+    driver.check(driver.cuDeviceGetAttribute(&major, compute_capability_major, device),
+                 "cuDeviceGetAttribute");
+    driver.check(driver.cuDeviceGetAttribute(&minor, compute_capability_minor, device),
+                 "cuDeviceGetAttribute");
+    text += fmt::format("{} (sm_{}{}), ", name, major, minor);
+  }
+  return text + "driver of " + version_text(driver.version);
 }
 
 }  // namespace tilecopy::run

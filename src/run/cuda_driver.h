@@ -26,8 +26,11 @@ struct CudaDriver {
   /// Makes get() return `driver` until called with null.
   static void replace_for_testing(const CudaDriver* driver);
 
-  /// Raises E0806 unless `result` is 0.
+  /// Unless `result` is 0, raises E0712 when memory ran out, E0808 when the call only passes on
+  /// that an earlier operation failed, and E0806 otherwise.
   void check(int result, const char* call) const;
+  /// The same for a call that waits for our own work, so that a failure may well be ours: no E0808.
+  void check_finished(int result, const char* call) const;
   std::string error_text(int result) const;
 
   int version = 0;  ///< such as 13000
@@ -41,6 +44,7 @@ struct CudaDriver {
   int (*cuCtxPushCurrent)(void* context) = nullptr;
   int (*cuCtxPopCurrent)(void** context) = nullptr;
   int (*cuCtxGetDevice)(int* device) = nullptr;
+  int (*cuCtxGetId)(void* context, unsigned long long* id) = nullptr;
   int (*cuModuleLoadData)(void** module, const void* image) = nullptr;
   int (*cuModuleGetFunction)(void** function, void* module, const char* name) = nullptr;
   int (*cuFuncSetAttribute)(void* function, int attribute, int value) = nullptr;
@@ -72,7 +76,10 @@ struct CudaDriver {
   int (*cuGetErrorString)(int result, const char** text) = nullptr;
 };
 
-/// Whether kernels can run here; else `why`.
+/// Whether there are a GPU and its driver; else `why`, in one line.
 bool cuda_available(std::string* why);
+/// The GPUs and the driver in words, such as "NVIDIA H200 (sm_90), driver of CUDA 13.0". Raises as
+/// CudaDriver::get does.
+std::string cuda_description();
 
 }  // namespace tilecopy::run

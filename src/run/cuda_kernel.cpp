@@ -34,9 +34,14 @@ bool holds(const Guard& guard, const BoundArguments& bound,
 std::int64_t block_count(const LaunchPlan& plan, const BoundArguments& bound) {
   std::int64_t blocks = 1;
   for (const SizeProgram& extent : plan.grid) {
-    std::int64_t value = extent.evaluate(bound.symbols, bound.scalar_sizes).value_or(0);
-    if (value <= 0) return 0;
-    if (__builtin_mul_overflow(blocks, value, &blocks)) blocks = INT64_MAX / 2;
+    auto value = extent.evaluate(bound.symbols, bound.scalar_sizes);
+    if (!value) {
+      raise(ErrorCode::E0716, {},
+            {.needed = "at most 2^31 - 1 blocks", .found = "an extent of 2^63 or more"});
+    }
+    if (*value <= 0) return 0;
+    // Still too many when it stops counting, unless a later extent is 0.
+    if (__builtin_mul_overflow(blocks, *value, &blocks)) blocks = INT64_MAX / 2;
   }
   if (blocks <= most_blocks) return blocks;
   raise(ErrorCode::E0716, {},

@@ -18,8 +18,8 @@ class CudaKernel {
   /// Launches on `stream` of the current context, or of the primary context of the tensors' device
   /// when there is none or it is another device's. Tensors in device memory are used where they
   /// are: nothing is allocated or waited for after the first launch, which loads the module. Host
-  /// arrays are copied to the device and back, and waited for. Raises E0606, E0607, E0608, E07xx
-  /// and E0806.
+  /// arrays are copied to the device and back, and waited for. Raises E0606, E0607, E0608, E07xx,
+  /// E0806, E0807, and E0808 when something that ran before had failed.
   void launch(const std::vector<Argument>& arguments, void* stream) const;
   const LaunchPlan& plan() const;
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -76,24 +78,26 @@ ContextScope::~ContextScope() {
 DeviceArguments::DeviceArguments(const CudaDriver& driver, const BoundArguments& bound,
                                  const LaunchPlan& plan, void* stream)
     : driver_(driver), stream_(stream) {
-  staged_.reserve(bound.views.size());
+  auto staged = [](const TensorView& view) {
+    return view.device.type == kDLCPU && view.size() > 0;
+  };
+  for (std::size_t t = 0; t < bound.views.size(); ++t) {
+    const TensorView& view = *bound.views[t];
+    if (staged(view)) spans_.push_back(span_of(view, plan.tensors[t].written));
+  }
   try {
-    for (std::size_t t = 0; t < bound.views.size(); ++t) {
-      const TensorView& view = *bound.views[t];
-      bool host = view.device.type == kDLCPU;
-      if (host && view.size() > 0) {
-        stage(view, plan.tensors[t].written);
-      } else {
-        pointers_.push_back(reinterpret_cast<DevicePointer>(view.data));
-      }
-    }
+    stage_all();
   } catch (...) {
-    for (const Staged& s : staged_) driver_.cuMemFree(s.memory);
+    free_all();
     throw;
+  }
+  for (const TensorView* view : bound.views) {
+    pointers_.push_back(staged(*view) ? address_of(view->data)
+                                      : reinterpret_cast<DevicePointer>(view->data));
   }
 }
 
-void DeviceArguments::stage(const TensorView& view, bool written) {
+DeviceArguments::Span DeviceArguments::span_of(const TensorView& view, bool written) {
   std::int64_t low = 0, high = 0;
   const std::vector<std::int64_t> strides = view.full_strides();
   for (std::size_t d = 0; d < strides.size(); ++d) {
@@ -101,31 +105,60 @@ void DeviceArguments::stage(const TensorView& view, bool written) {
     (reach < 0 ? low : high) += reach;
   }
   std::int64_t element = bytes(view.dtype);
-  Staged s;
-  s.host = static_cast<char*>(view.data) + low * element;
-  s.bytes = static_cast<std::size_t>((high - low + 1) * element);
-  s.written = written;
-  std::uintptr_t shift = reinterpret_cast<std::uintptr_t>(s.host) % kept_alignment;
-  driver_.check(driver_.cuMemAlloc(&s.memory, s.bytes + shift), "cuMemAlloc");
-  s.first = s.memory + shift;
-  staged_.push_back(s);
-  driver_.check(driver_.cuMemcpyHtoDAsync(s.first, s.host, s.bytes, stream_), "cuMemcpyHtoD");
-  pointers_.push_back(s.first - static_cast<DevicePointer>(low * element));
+  return {static_cast<char*>(view.data) + low * element,
+          static_cast<std::size_t>((high - low + 1) * element), written};
+}
+
+// One copy for each run of spans that overlap.
+void DeviceArguments::stage_all() {
+  std::sort(spans_.begin(), spans_.end(),
+            [](const Span& a, const Span& b) { return std::less<>()(a.first, b.first); });
+  for (std::size_t i = 0; i < spans_.size();) {
+    Span all = spans_[i];
+    for (++i; i < spans_.size() && spans_[i].first < all.first + all.bytes; ++i) {
+      auto end = static_cast<std::size_t>(spans_[i].first - all.first) + spans_[i].bytes;
+      all.bytes = std::max(all.bytes, end);
+    }
+    stage(all);
+  }
+}
+
+void DeviceArguments::stage(const Span& span) {
+  std::uintptr_t shift = reinterpret_cast<std::uintptr_t>(span.first) % kept_alignment;
+  Copy copy{.host = span};
+  driver_.check(driver_.cuMemAlloc(&copy.memory, span.bytes + shift), "cuMemAlloc");
+  copy.first = copy.memory + shift;
+  copies_.push_back(copy);
+  driver_.check(driver_.cuMemcpyHtoDAsync(copy.first, span.first, span.bytes, stream_),
+                "cuMemcpyHtoDAsync");
+}
+
+DevicePointer DeviceArguments::address_of(const void* host) const {
+  const auto* address = static_cast<const char*>(host);
+  for (const Copy& copy : copies_) {
+    bool inside = address >= copy.host.first && address < copy.host.first + copy.host.bytes;
+    if (inside) return copy.first + static_cast<DevicePointer>(address - copy.host.first);
+  }
+  raise_internal("a host array without a copy");
 }
 
 void DeviceArguments::copy_back() {
-  if (staged_.empty()) return;
-  for (const Staged& s : staged_) {
-    if (!s.written) continue;
-    driver_.check(driver_.cuMemcpyDtoHAsync(s.host, s.first, s.bytes, stream_), "cuMemcpyDtoH");
+  if (copies_.empty()) return;
+  for (const Span& span : spans_) {
+    if (!span.written) continue;
+    driver_.check_finished(
+        driver_.cuMemcpyDtoHAsync(span.first, address_of(span.first), span.bytes, stream_),
+        "cuMemcpyDtoHAsync");
   }
-  driver_.check(driver_.cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  driver_.check_finished(driver_.cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 
-DeviceArguments::~DeviceArguments() {
-  if (staged_.empty()) return;
-  driver_.cuStreamSynchronize(stream_);
-  for (const Staged& s : staged_) driver_.cuMemFree(s.memory);
+// A failure has been reported by a call before.
+void DeviceArguments::free_all() {
+  if (!copies_.empty()) driver_.cuStreamSynchronize(stream_);
+  for (const Copy& copy : copies_) driver_.cuMemFree(copy.memory);
 }
+
+DeviceArguments::~DeviceArguments() { free_all(); }
 
 }  // namespace tilecopy::run

@@ -23,7 +23,9 @@ class ContextScope {
   bool pushed_ = false;
 };
 
-/// Device addresses of all tensors: those that live there, and copies of host arrays.
+/// Device addresses of all tensors: those that live there, and copies of host arrays. Arrays that
+/// interleave, as the even and the odd columns of a matrix, share one copy of the memory around
+/// them, so that none of them brings back what another one was before.
 class DeviceArguments {
  public:
   DeviceArguments(const CudaDriver& driver, const BoundArguments& bound, const LaunchPlan& plan,
@@ -33,23 +35,31 @@ class DeviceArguments {
   ~DeviceArguments();
 
   std::vector<DevicePointer>& pointers() { return pointers_; }
-  /// Copies what was written back to host arrays, and waits, if there are any.
+  /// Copies what was written back to host arrays, and waits, if there are any. Raises E0806.
   void copy_back();
 
  private:
-  struct Staged {
-    DevicePointer memory = 0;  ///< as allocated
-    DevicePointer first = 0;   ///< where the spanned bytes begin
-    char* host = nullptr;
+  struct Span {
+    char* first = nullptr;
     std::size_t bytes = 0;
     bool written = false;
   };
-  void stage(const TensorView& view, bool written);
+  struct Copy {
+    DevicePointer memory = 0;  ///< as allocated
+    DevicePointer first = 0;   ///< where the bytes of the span begin
+    Span host;
+  };
+  static Span span_of(const TensorView& view, bool written);
+  void stage_all();
+  void stage(const Span& span);
+  DevicePointer address_of(const void* host) const;
+  void free_all();
 
   const CudaDriver& driver_;
   void* stream_;
   std::vector<DevicePointer> pointers_;
-  std::vector<Staged> staged_;
+  std::vector<Span> spans_;  ///< of the host arrays, by address
+  std::vector<Copy> copies_;
 };
 
 }  // namespace tilecopy::run

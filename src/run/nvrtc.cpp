@@ -11,6 +11,7 @@
 #include "base/diagnostic.h"
 #include "base/options.h"
 #include "base/os.h"
+#include "tilecopy/error.h"
 
 namespace tilecopy::run {
 namespace {
@@ -28,12 +29,18 @@ struct Nvrtc {
   int (*destroy)(void** program) = nullptr;
 };
 
+// The folder that the user names comes first, whatever its version; then the usual place, and where
+// the dynamic linker searches.
 std::vector<std::filesystem::path> candidates() {
+  const std::filesystem::path usual = "/usr/local/cuda/lib64";
+  std::vector<std::filesystem::path> folders;
+  if (auto home = option_value(Option::cuda_home)) {
+    folders.push_back(std::filesystem::path(*home) / "lib64");
+  }
+  folders.insert(folders.end(), {usual, std::filesystem::path{}});
   std::vector<std::filesystem::path> paths;
-  std::filesystem::path home = option_value(Option::cuda_home).value_or("/usr/local/cuda");
-  for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) {
-    paths.push_back(home / "lib64" / name);
-    paths.emplace_back(name);
+  for (const std::filesystem::path& folder : folders) {
+    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) paths.push_back(folder / name);
   }
   return paths;
 }
@@ -109,7 +116,22 @@ std::string first_errors(const std::string& log) {
     if (line.find("error") == line.npos) continue;
     result += (count++ ? "\n" : "") + line;
   }
-  return result.empty() ? log.substr(0, 500) : result;
+  if (result.empty()) result = log.substr(0, 500);
+  return result.empty() ? "a failure without a log" : result;
+}
+
+// Where the source of a failed compile can be read, in words: the failure itself is what has to be
+// reported, also when the disk is full.
+std::string kept_source(const std::string& source, const std::string& name,
+                        const std::string& arch) {
+  try {
+    std::filesystem::path folder = os::TempDirectory::make_anywhere("tilecopy-").release();
+    std::filesystem::path copy = folder / fmt::format("{}-{}.cu", name, arch);
+    os::write_file(copy, source);
+    return fmt::format("the source is in {}", copy.string());
+  } catch (const Error&) {
+    return "the source could not be kept";
+  }
 }
 
 }  // namespace
@@ -132,13 +154,10 @@ std::string compile_cubin(const std::string& source, const std::string& name,
   std::vector<const char*> options = {architecture.c_str()};
   options.insert(options.end(), std::begin(nvrtc_options), std::end(nvrtc_options));
   if (program.compile(options)) return program.cubin();
-  std::filesystem::path copy =
-      std::filesystem::temp_directory_path() / fmt::format("tilecopy-{}-{}.cu", name, arch);
-  os::write_file(copy, source);
   raise(ErrorCode::E0805, {},
         {.needed = fmt::format("CUDA C++ for {}", arch),
          .found = first_errors(program.log()),
-         .help = fmt::format("the source is in {}", copy.string())});
+         .help = kept_source(source, name, arch)});
 }
 
 }  // namespace tilecopy::run

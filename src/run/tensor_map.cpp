@@ -55,6 +55,8 @@ std::string broken_rule(const BoundMap& map) {
   auto any = [](const auto& list, auto&& test) {
     return std::any_of(list.begin(), list.end(), test);
   };
+  if (r.im2col && (map.dims.size() < 3 || map.dims.size() > 5)) return "3 to 5 dimensions";
+  if (map.dims.empty() || map.dims.size() > 5) return "1 to 5 dimensions";
   std::int64_t row = r.box.empty() ? 0 : r.box[0] * bytes(map.dtype);
   if (map.address % 16 != 0) return "an address that is a multiple of 16";
   if (any(map.dims, [](auto d) { return d < 1 || d > std::uint64_t{1} << 32; })) {
@@ -71,7 +73,17 @@ std::string broken_rule(const BoundMap& map) {
   if (!r.im2col && any(r.box, [](auto b) { return b < 1 || b > 256; })) {
     return "box extents from 1 to 256";
   }
-  if (r.im2col && (r.box[0] > 256 || r.box[1] > 1024)) return "256 channels and 1024 pixels";
+  if (!r.im2col) return "arguments that this driver accepts";
+  if (any(r.box, [](auto b) { return b < 1; }) || r.box[0] > 256 || r.box[1] > 1024) {
+    return "1 to 256 channels and 1 to 1024 pixels";
+  }
+  // 16 bits hold the offsets of all spatial dimensions.
+  const std::size_t spatial = map.dims.size() - 2;
+  const std::int64_t corner = spatial == 1 ? 32768 : spatial == 2 ? 128 : 16;
+  auto outside = [&](auto c) { return c < -corner || c >= corner; };
+  if (any(r.lower, outside) || any(r.upper, outside)) {
+    return fmt::format("corners from {} to {}", -corner, corner - 1);
+  }
   return "arguments that this driver accepts";
 }
 
@@ -79,9 +91,10 @@ std::string broken_rule(const BoundMap& map) {
 void correct(EncodedMap& encoded, const BoundMap& map, const CudaDriver& driver) {
   constexpr int last_version = 13010;
   constexpr std::uint64_t small_bytes = 131072;
+  // From the first byte to the last.
   std::uint64_t footprint = static_cast<std::uint64_t>(bytes(map.dtype)) * map.dims[0];
   for (std::size_t d = 1; d < map.dims.size(); ++d) {
-    footprint = std::max(footprint, map.strides[d - 1] * map.dims[d]);
+    footprint += map.strides[d - 1] * (map.dims[d] - 1);
   }
   if (driver.version <= last_version && footprint < small_bytes) {
     encoded.words[1] &= ~(std::uint64_t{1} << 21);

@@ -140,11 +140,7 @@ void TmaModel::take(std::int64_t at, std::int64_t element, std::int64_t offset) 
   global[offset] = id;
 }
 
-void TmaModel::tiled(const ir::Instr& instr, bool load) {
-  ++boxes;
-  Map map = this->map(instr.operands[load ? 1 : 0]);
-  std::int64_t start = address(instr.operands[load ? 0 : 1]);
-  require(start % 128 == 0, fmt::format("a box at byte {}", start));
+std::vector<std::int64_t> TmaModel::start_of(const ir::Instr& instr, const Map& map, bool load) {
   const std::vector<std::int64_t>& box = map.node->box;
   std::vector<std::int64_t> at;
   for (std::size_t d = 0; d < box.size(); ++d) {
@@ -153,30 +149,47 @@ void TmaModel::tiled(const ir::Instr& instr, bool load) {
     require(load || at[d] >= 0, "a store that starts before the tensor");
   }
   require(at[0] * map.element % 16 == 0, "a start inside of a granule");
+  return at;
+}
+
+// Element `i` of a box at `at`. A store goes on to the end of a granule.
+TmaModel::Element TmaModel::element_of(const Map& map, const std::vector<std::int64_t>& at,
+                                       std::int64_t i, bool load) {
+  const std::vector<std::int64_t>& box = map.node->box;
+  std::int64_t granule = (map.dims[0] * map.element + 15) / 16 * 16;
+  Element result;
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    std::int64_t index = at[d] + i % box[d];
+    i /= box[d];
+    bool past = index >= map.dims[d];
+    bool overwritten = past && !load && d == 0 && index * map.element < granule;
+    result.inside &= index >= 0 && (!past || overwritten);
+    result.destroyed |= overwritten;
+    result.offset += index * map.strides[d];
+  }
+  return result;
+}
+
+void TmaModel::tiled(const ir::Instr& instr, bool load) {
+  ++boxes;
+  Map map = this->map(instr.operands[load ? 1 : 0]);
+  std::int64_t start = address(instr.operands[load ? 0 : 1]);
+  require(start % 128 == 0, fmt::format("a box at byte {}", start));
+  const std::vector<std::int64_t>& box = map.node->box;
+  std::vector<std::int64_t> at = start_of(instr, map, load);
   std::int64_t count = 1;
   for (std::int64_t extent : box) count *= extent;
   loaded_bytes += load ? count * map.element : 0;
-  std::int64_t row_bytes = box[0] * map.element;
-  std::int64_t granule = (map.dims[0] * map.element + 15) / 16 * 16;
   for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t offset = 0;
-    bool inside = true;
-    std::int64_t rest = i / box[0];
-    for (std::size_t d = 0; d < box.size(); ++d) {
-      std::int64_t index = d == 0 ? i % box[0] : rest % box[d];
-      if (d > 0) rest /= box[d];
-      index += at[d];
-      // A store goes on to the end of the granule.
-      bool in_granule = !load && d == 0 && index * map.element < granule;
-      inside &= index >= 0 && (index < map.dims[d] || in_granule);
-      offset += index * map.strides[d];
+    Element e = element_of(map, at, i, load);
+    std::int64_t byte = place(start, i / box[0], box[0] * map.element, i % box[0] * map.element,
+                              map.node->swizzle_bytes);
+    if (load) {
+      put(byte, map.element, e.inside, e.offset);
+    } else if (e.inside) {
+      take(byte, map.element, e.offset);
+      if (e.destroyed) global[e.offset] = destroyed;
     }
-    std::int64_t byte =
-        place(start, i / box[0], row_bytes, i % box[0] * map.element, map.node->swizzle_bytes);
-    if (load) put(byte, map.element, inside, offset);
-    if (load || !inside) continue;
-    take(byte, map.element, offset);
-    if (at[0] + i % box[0] >= map.dims[0]) global[offset] = destroyed;
   }
 }
 

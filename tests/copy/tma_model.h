@@ -43,10 +43,18 @@ class TmaModel {
     std::int64_t element;
   };
 
+  struct Element {
+    std::int64_t offset = 0;  // in the tensor
+    bool inside = true, destroyed = false;
+  };
+
   void statement(const ir::Stmt& s);
   void instr(const ir::Instr& instr);
   void tiled(const ir::Instr& instr, bool load);
   void im2col(const ir::Instr& instr);
+  std::vector<std::int64_t> start_of(const ir::Instr& instr, const Map& map, bool load);
+  static Element element_of(const Map& map, const std::vector<std::int64_t>& at, std::int64_t i,
+                            bool load);
   std::int64_t value(const ir::InstrOperand& operand) const;
   std::int64_t address(const ir::InstrOperand& operand);
   Map map(const ir::InstrOperand& operand);

@@ -54,7 +54,16 @@ std::vector<ErrorCase> driver_cases() {
          } show;
          run::nvrtc_version();
        }},
-      {"E0806", "earlier_failure", "cuLaunchKernel to succeed", "CUDA_ERROR_FAKE (700)*",
+      {"E0712", "no_device_memory", "cuMemAlloc to succeed", "CUDA_ERROR_FAKE (2)*",
+       [](Location&) { run::CudaDriver(TILECOPY_FAKE_CUDA).check(2, "cuMemAlloc"); }},
+      {"E0806", "failed_launch", "cuLaunchKernel to succeed", "CUDA_ERROR_FAKE (701)*",
+       [](Location&) { run::CudaDriver(TILECOPY_FAKE_CUDA).check(701, "cuLaunchKernel"); }},
+      {"E0806", "failed_kernel", "cuStreamSynchronize to succeed", "CUDA_ERROR_FAKE (700)*",
+       [](Location&) {
+         run::CudaDriver(TILECOPY_FAKE_CUDA).check_finished(700, "cuStreamSynchronize");
+       }},
+      {"E0808", "earlier_failure", "a GPU without a pending error at cuLaunchKernel",
+       "CUDA_ERROR_FAKE (700)*",
        [](Location&) { run::CudaDriver(TILECOPY_FAKE_CUDA).check(700, "cuLaunchKernel"); }},
       {"E0807", "unaligned_tensor", "an address that is a multiple of 16",
        "map float16: address 0x1008, dims (64, 64), strides (128) bytes, box (64, 64)*",
@@ -89,8 +98,13 @@ std::vector<ErrorCase> cuda_cases() {
          kernel(many);
        }});
   if (run::nvrtc_available()) {
-    cases.push_back({"E0805", "source_that_is_none", "CUDA C++ for sm_80", "*error*",
-                     [](Location&) { run::compile_cubin("no code", "none", "sm_80"); }});
+    cases.push_back(
+        {"E0805", "source_that_is_none", "CUDA C++ for sm_80", "*error*", [](Location&) {
+           // Where the source of a failure is kept.
+           testing_tools::TestDirectory directory;
+           ScopedEnv temporary("TMPDIR", directory.path().c_str());
+           run::compile_cubin("no code", "none", "sm_80");
+         }});
   }
   return cases;
 }

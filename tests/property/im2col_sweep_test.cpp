@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iostream>
 
 #include "property/check.h"
 #include "property/random_source.h"
@@ -207,6 +208,7 @@ void run_batch(const std::vector<int>& numbers) {
   const std::vector<CompiledKernel> kernels = compile_batch(functions, 1);
   for (std::size_t i = 0; i < kernels.size(); ++i)
     check_sweep(numbers[i], kernels[i], functions[i]);
+  std::cout << "kernels: " << kernels.size() << std::endl;
 }
 
 class Im2colSweep : public testing::TestWithParam<int> {};

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 
 #include "property/check.h"
 #include "tilecopy/error.h"
@@ -108,6 +109,7 @@ void run_seeds(std::uint64_t first, std::uint64_t last) {
     }
     if (cases.size() < batch_size && seed + 1 < last) continue;
     for (int opt_level : {0, 1, 3}) run_batch(cases, opt_level);
+    std::cout << "kernels: " << cases.size() << std::endl;
     cases.clear();
     if (testing::Test::HasFailure()) return;
   }

@@ -42,6 +42,7 @@ void run_seeds(std::uint64_t first, std::uint64_t last) {
     batch.push_back(generate_tiles(seed));
     if (batch.size() < batch_size && seed + 1 < last) continue;
     run_batch(batch);
+    std::cout << "kernels: " << batch.size() << std::endl;
     batch.clear();
     if (testing::Test::HasFailure()) return;
   }
