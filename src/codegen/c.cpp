@@ -125,7 +125,9 @@ class CKernelWriter final : CLikeWriter {
                           c_type(tile.dtype()), name, memory_.offsets.at(tile.node())));
   }
 
-  std::string unroll(std::int64_t count) const override {
+  std::string unroll(const ir::For& loop) const override {
+    if (loop.loop != ir::LoopKind::unrolled) return {};
+    std::int64_t count = *ir::const_int(loop.end) - *ir::const_int(loop.begin);
     return fmt::format("#pragma GCC unroll {}", std::clamp<std::int64_t>(count, 1, 64));
   }
 

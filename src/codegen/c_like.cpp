@@ -99,10 +99,7 @@ void CLikeWriter::loop(const ir::For& f) {
   facts_.bind_loop(f.var, f.begin, f.end);
   std::string_view type = exprs_.declare_int(f.var);
   std::string var = declare(f.var);
-  if (f.loop == ir::LoopKind::unrolled) {
-    std::int64_t count = *ir::const_int(f.end) - *ir::const_int(f.begin);
-    out_.directive(unroll(count));
-  }
+  if (std::string directive = unroll(f); !directive.empty()) out_.directive(directive);
   out_.open(fmt::format("for ({3} {0} = {1}; {0} < {2}; ++{0}) {{", var, begin, end, type));
   braced(f.body);
   out_.close();

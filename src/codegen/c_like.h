@@ -31,8 +31,8 @@ class CLikeWriter {
   virtual void alloc(const ir::Alloc& a) = 0;
   /// Whether a block with this statement gets braces of its own.
   virtual bool needs_scope(const ir::StmtNode& s) const { return s.kind == ir::StmtKind::Let; }
-  /// The directive before an unrolled loop of so many iterations.
-  virtual std::string unroll(std::int64_t count) const = 0;
+  /// The directive before a loop that says how far it unrolls; may be empty.
+  virtual std::string unroll(const ir::For& loop) const = 0;
 
   /// The C name of a variable or buffer from here on.
   template <typename T>

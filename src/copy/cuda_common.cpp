@@ -17,7 +17,7 @@ Expr cache_policy(const Site& site) {
   if (!site.hints->eviction_policy) return {};
   std::uint64_t bits = 0;
   switch (*site.hints->eviction_policy) {
-    case EvictionPolicy::evict_normal: bits = 0x10f0000000000000; break;
+    case EvictionPolicy::evict_normal: bits = 0x16f0000000000000; break;
     case EvictionPolicy::evict_first: bits = 0x12f0000000000000; break;
     case EvictionPolicy::evict_last: bits = 0x14f0000000000000; break;
   }

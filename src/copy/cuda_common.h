@@ -8,7 +8,8 @@
 namespace tilecopy::planner {
 
 /// The L2 cache policy of the eviction hint, as the operand of a *_hint instruction; undefined
-/// without the hint. The constants are what createpolicy.fractional makes for a fraction of 1.
+/// without the hint. The constants are what createpolicy.fractional makes for a fraction of 1, as
+/// tests/gpu checks.
 Expr cache_policy(const Site& site);
 
 /// Adds "eviction_policy" to the plan's parameters when the hint is given.
@@ -37,8 +38,8 @@ Expr whole_condition(const Site& site, bool of_src);
 /// Whether the whole tile is in bounds on all sides, likewise.
 Expr whole_condition(const Site& site);
 
-/// `body(false)` for tiles that are in bounds as a whole and `body(true)` for ragged ones, by a test
-/// where it is not known which kind a tile is.
+/// `body(false)` for tiles that are in bounds as a whole and `body(true)` for ragged ones, by a
+/// test where it is not known which kind a tile is.
 ir::Stmt whole_or_ragged(const Site& site, const std::function<ir::Stmt(bool ragged)>& body);
 
 /// a + b and a * b on indices.
