@@ -5,9 +5,8 @@
 
 #include <algorithm>
 
+#include "copy/bulk_plan.h"
 #include "copy/cuda_common.h"
-#include "copy/host_row.h"
-#include "copy/partition.h"
 #include "ir/make.h"
 
 namespace tilecopy::planner {
@@ -21,24 +20,12 @@ using ir::make_int;
 // never completes its barrier (hardware reference, "Measured for us").
 constexpr std::int64_t unit_bytes = 16;
 // One thread asks for all runs: shorter ones, and more of them, cost more than a tensor copy or
-// cp.async by all threads.
-constexpr std::int64_t least_run_bytes = 512;
+// cp.async by all threads, and a barrier more than so few bytes by the threads.
+constexpr std::int64_t least_run_bytes = 2048;
 constexpr std::int64_t least_single_run_bytes = 1024;
-constexpr std::int64_t most_runs = 63;
+constexpr std::int64_t most_runs = 64;
 // The transaction count of an mbarrier phase is at most this. PTX ISA, mbarrier.
 constexpr std::int64_t most_barrier_bytes = (std::int64_t{1} << 20) - 1;
-
-struct BulkPlan : Plan {
-  std::vector<std::size_t> run_axes;  ///< what one run covers, innermost first
-  std::vector<std::size_t> row_axes;  ///< the others: a run for each of their indices
-  std::int64_t run = 1;               ///< elements
-  std::int64_t head = 0, tail = 0;    ///< elements of a single run that threads copy
-  Expr policy;
-
-  std::int64_t body() const { return run - head - tail; }
-};
-
-bool is_load(const Site& site) { return site.dst.buffer.scope() == Scope::shared; }
 
 class Planner {
  public:
@@ -48,15 +35,16 @@ class Planner {
   std::unique_ptr<Plan> plan() {
     if (!require_tma_unit(site_, rules_) || !operands() || !sizes()) return nullptr;
     plan_ = std::make_unique<BulkPlan>();
+    plan_->load = loads();
     merge();
-    if (!worth_it() || !aligned()) return nullptr;
+    if (!worth_it() || !aligned() || !whole_units()) return nullptr;
     std::int64_t total = rows_ * plan_->body() * element_;
     if (!rules_.require("barrier_bytes", total <= most_barrier_bytes,
                         fmt::format("at most {} bytes", most_barrier_bytes),
                         fmt::format("{} bytes", total), "use a smaller tile")) {
       return nullptr;
     }
-    if (is_load(site_)) plan_->barrier_bytes = total;
+    if (loads()) plan_->barrier_bytes = total;
     plan_->policy = cache_policy(site_);
     describe();
     plan_->guards = rules_.proof().guards();
@@ -64,6 +52,8 @@ class Planner {
   }
 
  private:
+  bool loads() const { return site_.dst.buffer.scope() == Scope::shared; }
+
   bool operands() {
     Scope from = site_.src ? site_.src->buffer.scope() : Scope::local;
     Scope to = site_.dst.buffer.scope();
@@ -80,8 +70,7 @@ class Planner {
                           fmt::format("{} to {}", to_string(src.dtype()), to_string(dtype)),
                           "cast after the copy") &&
            // The async proxy need not see what threads of other blocks, or fences, do to a tensor.
-           rules_.require("source_written",
-                          !is_load(site_) || !site_.simt->written.contains(src.node()),
+           rules_.require("source_written", !loads() || !site_.simt->written.contains(src.node()),
                           "a source that this kernel only reads",
                           fmt::format("{}, which it writes", src.name()));
   }
@@ -142,18 +131,42 @@ class Planner {
   }
 
   bool worth_it() {
-    std::int64_t size = plan_->run * element_;
-    if (plan_->row_axes.empty()) {
-      return rules_.require("run_bytes", size >= least_single_run_bytes,
-                            fmt::format("{} bytes or more", least_single_run_bytes),
-                            fmt::format("one run of {} bytes", size), "use a larger tile");
+    if (!rules_.require(
+            "contiguous", !plan_->run_axes.empty(),
+            "an axis along which both sides have neighbours",
+            fmt::format("strides of {} and {}", strides_text(true), strides_text(false)),
+            "give both sides the same order of dimensions, and the tile no swizzle")) {
+      return false;
     }
-    return rules_.require("run_bytes", size >= least_run_bytes,
-                          fmt::format("runs of {} bytes or more", least_run_bytes),
-                          fmt::format("{} runs of {} bytes", rows_, size),
-                          "use a wider tile, as wide as the tensor at best") &&
+    bool single = plan_->row_axes.empty();
+    std::int64_t size = plan_->run * element_;
+    std::int64_t least = single ? least_single_run_bytes : least_run_bytes;
+    // Of what the hint asks for, many short runs are the second choice.
+    if (prefers(site_, PreferInstruction::tma) && size < least && (single || !tma_takes_it())) {
+      least = unit_bytes;
+    }
+    return rules_.require("run_bytes", size >= least,
+                          fmt::format("{} of {} bytes or more", single ? "one run" : "runs", least),
+                          fmt::format("{} of {} bytes", runs_text(), size),
+                          "use a larger tile, as wide as the tensor at best") &&
            rules_.require("runs", rows_ <= most_runs, fmt::format("at most {} runs", most_runs),
-                          fmt::format("{} runs", rows_), "use a tile of fewer rows");
+                          runs_text(), "use a tile of fewer rows");
+  }
+
+  bool tma_takes_it() const {
+    Rules rules(tma.name, site_);
+    return tma.plan(site_, rules) != nullptr;
+  }
+
+  std::string runs_text() const { return rows_ == 1 ? "one run" : fmt::format("{} runs", rows_); }
+
+  std::string strides_text(bool of_src) const {
+    std::vector<std::string> strides;
+    for (const Axis& axis : site_.axes) {
+      const AxisSide& side = of_src ? *axis.src : axis.dst;
+      strides.push_back(side.stride ? side.stride->to_string() : "one that varies");
+    }
+    return fmt::format("({})", fmt::join(strides, ", "));
   }
 
   // Elements by which the starts of both sides lie past a multiple of 16 bytes; empty unless that
@@ -219,6 +232,14 @@ class Planner {
     return true;
   }
 
+  // Peeling may leave nothing of a short run.
+  bool whole_units() {
+    std::int64_t size = std::max<std::int64_t>(plan_->body(), 0) * element_;
+    return rules_.require("run_bytes", size >= unit_bytes,
+                          fmt::format("{} bytes or more that start at a multiple", unit_bytes),
+                          fmt::format("{} bytes", size), "use a larger tile");
+  }
+
   void describe() {
     auto add = [&](const char* name, std::string text) {
       plan_->parameters.emplace_back(name, std::move(text));
@@ -229,7 +250,7 @@ class Planner {
       add("peeled",
           fmt::format("{} elements before and {} after, by threads", plan_->head, plan_->tail));
     }
-    if (is_load(site_)) add("barrier_bytes", fmt::format("{}", plan_->barrier_bytes));
+    if (loads()) add("barrier_bytes", fmt::format("{}", plan_->barrier_bytes));
     add("bounds", always_in_bounds(site_) ? "proved, no checks"
                                           : "one test of the tile; ragged tiles by threads");
     describe_policy(site_, *plan_);
@@ -243,165 +264,8 @@ class Planner {
   std::unique_ptr<BulkPlan> plan_;
 };
 
-// Everything below executes a plan.
-class Lowering {
- public:
-  Lowering(const BulkPlan& plan, const Site& site)
-      : plan_(plan), site_(site), facts_(*site.facts), where_(site.op->where) {}
-
-  ir::Stmt lower() {
-    std::vector<Expr> conditions;
-    for (bool of_src : {true, false}) {
-      if (Expr whole = whole_condition(site_, of_src); whole.defined()) conditions.push_back(whole);
-    }
-    ir::Stmt body = whole_tile();
-    Expr whole = all_of(conditions);
-    return whole.defined() ? ir::make_if(whole, body, ragged_tile(), where_) : body;
-  }
-
- private:
-  // ---- Whole tiles ----
-
-  ir::Stmt whole_tile() {
-    std::vector<ir::Stmt> issue;
-    if (is_load(site_)) issue.push_back(expect(plan_.barrier_bytes));
-    issue.push_back(runs());
-    if (!is_load(site_)) issue.push_back(ir::make_instr("cuda.bulk_commit", {}, where_));
-    std::vector<ir::Stmt> body = {by_one_thread(site_, ir::make_block(std::move(issue), where_))};
-    if (plan_.head > 0) body.push_back(peeled(0, plan_.head));
-    if (plan_.tail > 0) body.push_back(peeled(plan_.run - plan_.tail, plan_.run));
-    return body.size() == 1 ? body[0] : ir::make_block(std::move(body), where_);
-  }
-
-  // A wait for the mbarrier needs one arrival on every path, also where nothing is to come.
-  ir::Stmt expect(std::int64_t bytes) const {
-    return ir::make_instr("cuda.expect_tx", {mbarrier(), make_int(bytes)}, where_);
-  }
-
-  ir::Address mbarrier() const { return {site_.simt->mbarriers, plan_.mbarrier}; }
-
-  ir::Stmt runs() {
-    std::vector<Expr> loops(site_.axes.size(), make_int(0));
-    std::vector<Var> vars;
-    for (std::size_t k : plan_.row_axes) {
-      Var var(fmt::format("i{}", k), int64);
-      facts_.bind_loop(var, make_int(0), site_.axes[k].extent);
-      loops[k] = var;
-      vars.push_back(var);
-    }
-    ir::Stmt body = one_run(loops);
-    for (std::size_t i = plan_.row_axes.size(); i-- > 0;) {
-      body = ir::make_for(ir::LoopKind::serial, vars[i], make_int(0),
-                          site_.axes[plan_.row_axes[i]].extent, body, where_);
-    }
-    return body;
-  }
-
-  ir::Stmt one_run(const std::vector<Expr>& loops) const {
-    auto place = [&](bool of_src) {
-      const Buffer& buffer = of_src ? site_.src->buffer : site_.dst.buffer;
-      Expr offset = plus(site_.offset(of_src, loops), make_int(plan_.head));
-      return ir::Address{buffer, facts_.simplify(offset)};
-    };
-    std::int64_t size = plan_.body() * bytes(site_.dst.buffer.dtype());
-    std::vector<ir::InstrOperand> operands = {place(false), place(true), make_int(size)};
-    if (is_load(site_)) operands.emplace_back(mbarrier());
-    if (plan_.policy.defined()) operands.emplace_back(plan_.policy);
-    std::string name = is_load(site_) ? "cuda.bulk_load" : "cuda.bulk_store";
-    if (plan_.policy.defined()) name += "_hint";
-    return ir::make_instr(name, std::move(operands), where_);
-  }
-
-  // Elements [from, to) of the only run, fewer than 16: one for each of the first threads.
-  ir::Stmt peeled(std::int64_t from, std::int64_t to) {
-    Partition partition = Partition::linear({make_int(to - from)}, {0}, site_.simt->threads, 1);
-    return dealt(partition, [&](const Group& group, NamedBlock& block) {
-      std::vector<Expr> loops(site_.axes.size(), make_int(0));
-      Expr rest = plus(group.loops[0], make_int(from));
-      for (std::size_t k : plan_.run_axes) {
-        const Expr& extent = site_.axes[k].extent;
-        loops[k] = facts_.simplify(make_binary(BinaryOp::mod, rest, extent));
-        rest = make_binary(BinaryOp::div, rest, extent);
-      }
-      block.add(element(loops, false));
-    });
-  }
-
-  // ---- Tiles of which a part is out of bounds ----
-
-  ir::Stmt ragged_tile() {
-    ir::Stmt control = is_load(site_) ? expect(0) : ir::make_instr("cuda.bulk_commit", {}, where_);
-    std::vector<Expr> extents;
-    for (const Axis& axis : site_.axes) extents.push_back(axis.extent);
-    std::vector<std::size_t> order = plan_.row_axes;
-    order.insert(order.end(), plan_.run_axes.rbegin(), plan_.run_axes.rend());
-    Partition partition =
-        Partition::linear(std::move(extents), std::move(order), site_.simt->threads, 1);
-    ir::Stmt elements = dealt(partition, [&](const Group& group, NamedBlock& block) {
-      std::vector<Expr> loops = group.loops;
-      for (Expr& loop : loops) loop = block.name("i", loop);
-      block.add(element(loops, true));
-    });
-    return ir::make_block({by_one_thread(site_, control), elements}, where_);
-  }
-
-  // Rounds of the threads; `body` adds the statements for one group.
-  ir::Stmt dealt(const Partition& partition,
-                 const std::function<void(const Group&, NamedBlock&)>& body) {
-    facts_ = *site_.facts;
-    Expr count = facts_.simplify(partition.rounds());
-    bool once = ir::is_const_int(count, 1);
-    Var r("r", int64);
-    if (!once) facts_.bind_loop(r, make_int(0), count);
-    Group group = partition.group(site_.simt->thread, once ? make_int(0) : Expr(r), facts_);
-    NamedBlock block(facts_, where_);
-    body(group, block);
-    ir::Stmt round = block.take();
-    if (group.exists.defined()) round = ir::make_if(group.exists, round, nullptr, where_);
-    if (once) return round;
-    return ir::make_for(ir::LoopKind::serial, r, make_int(0), count, round, where_);
-  }
-
-  ir::Stmt element(const std::vector<Expr>& loops, bool guarded) const {
-    auto offset = [&](bool of_src) { return facts_.simplify(site_.offset(of_src, loops)); };
-    Expr value = ir::make_load(site_.src->buffer, {offset(true)});
-    if (Expr src = guarded ? inside(true, loops) : Expr(); src.defined()) {
-      value = ir::make_select(src, value, site_.safe);
-    }
-    ir::Stmt store = ir::make_store(site_.dst.buffer, {offset(false)}, value, where_);
-    Expr dst = guarded ? inside(false, loops) : Expr();
-    return dst.defined() ? ir::make_if(dst, store, nullptr, where_) : store;
-  }
-
-  // Undefined when always true.
-  Expr inside(bool of_src, const std::vector<Expr>& loops) const {
-    std::vector<Expr> conditions = of_src ? site_.src_conditions : site_.dst_conditions;
-    for (std::size_t k = 0; k < site_.axes.size(); ++k) {
-      const Span& span = (of_src ? *site_.axes[k].src : site_.axes[k].dst).inside;
-      if (span.whole) continue;
-      conditions.push_back(make_binary(BinaryOp::ge, loops[k], span.begin));
-      conditions.push_back(make_binary(BinaryOp::lt, loops[k], span.end));
-    }
-    std::vector<Expr> open;
-    for (const Expr& condition : conditions) {
-      Expr simple = facts_.simplify(condition);
-      if (!ir::is_const_int(simple, 1)) open.push_back(simple);
-    }
-    return all_of(open);
-  }
-
-  const BulkPlan& plan_;
-  const Site& site_;
-  ir::Facts facts_;  ///< the site's, and those of our loops and names
-  Location where_;
-};
-
 std::unique_ptr<Plan> plan_bulk(const Site& site, Rules& rules) {
   return Planner(site, rules).plan();
-}
-
-ir::Stmt lower_bulk(const Plan& plan, const Site& site) {
-  return Lowering(static_cast<const BulkPlan&>(plan), site).lower();
 }
 
 }  // namespace

@@ -26,8 +26,28 @@ struct MatrixPlan : Plan {
   Fragment fragment;
   int row_dim = 0;  ///< dimension of the fragment along which the rows of a matrix follow
   bool trans = false;
-  int count = 1;  ///< matrices of one instruction
+
+  std::int64_t matrices() const { return fragment.registers() / pair; }
 };
+
+/// Instructions of one kind, one after the other.
+struct Series {
+  int count;           ///< matrices of one instruction
+  std::int64_t first;  ///< matrix
+  std::int64_t instructions;
+};
+
+// As few instructions as possible: fours, then at most one of two and one of one.
+std::vector<Series> series_of(std::int64_t matrices) {
+  std::vector<Series> result;
+  std::int64_t done = 0;
+  for (int count : {4, 2, 1}) {
+    std::int64_t instructions = (matrices - done) / count;
+    if (instructions > 0) result.push_back({count, done, instructions});
+    done += instructions * count;
+  }
+  return result;
+}
 
 bool is_load(const Site& site) { return site.dst.buffer.scope() == Scope::fragment; }
 
@@ -102,20 +122,26 @@ class Planner {
     plan_ = std::make_unique<MatrixPlan>();
     plan_->fragment = site_.simt->fragments.at(fragment_side().buffer.node());
     if (!region() || !layout()) return nullptr;
-    std::int64_t matrices = plan_->fragment.registers() / pair;
-    plan_->count = matrices % 4 == 0 ? 4 : matrices % 2 == 0 ? 2 : 1;
-    auto add = [&](const char* name, std::string text) {
-      plan_->parameters.emplace_back(name, std::move(text));
-    };
-    add("instruction", fmt::format("{}.x{}{}", name(), plan_->count, plan_->trans ? ".trans" : ""));
-    add("matrices",
-        fmt::format("{} of 8x8 in each of {} warps", matrices, plan_->fragment.threads() / lanes));
+    describe();
     plan_->guards = rules_.proof().guards();
     return std::move(plan_);
   }
 
  private:
-  const char* name() const { return is_load(site_) ? "ldmatrix" : "stmatrix"; }
+  void describe() {
+    std::string kinds;
+    std::int64_t instructions = 0;
+    for (const Series& series : series_of(plan_->matrices())) {
+      if (!kinds.empty()) kinds += ", ";
+      kinds += fmt::format("x{}", series.count);
+      instructions += series.instructions;
+    }
+    plan_->parameters = {{"instruction", is_load(site_) ? "ldmatrix" : "stmatrix"},
+                         {"matrices", kinds},
+                         {"instructions", fmt::format("{}", instructions)},
+                         {"transposed", plan_->trans ? "yes" : "no"}};
+  }
+
   const ir::Region& fragment_side() const { return is_load(site_) ? site_.dst : *site_.src; }
 
   bool machine() {
@@ -232,16 +258,8 @@ class Lowering {
     // Lane l gives the address of row l % 8 of matrix l / 8; those past the last matrix repeat it.
     warp_ = block.name("warp", times(div(thread, lanes), make_int(lanes)));
     row_ = block.name("row", mod(thread, side_elements));
-    matrix_ = block.name("matrix", mod(div(thread, side_elements), plan_.count));
-    std::int64_t instructions = plan_.fragment.registers() / (pair * plan_.count);
-    if (instructions == 1) {
-      block.add(instruction(make_int(0)));
-      return block.take();
-    }
-    Var g("g", int64);
-    facts_.bind_loop(g, make_int(0), make_int(instructions));
-    block.add(ir::make_for(ir::LoopKind::unrolled, g, make_int(0), make_int(instructions),
-                           instruction(g), where_));
+    matrix_ = block.name("matrix", mod(div(thread, side_elements), lanes / side_elements));
+    for (const Series& series : series_of(plan_.matrices())) block.add(instructions(series));
     return block.take();
   }
 
@@ -253,13 +271,22 @@ class Lowering {
     return make_binary(BinaryOp::mod, a, make_int(b));
   }
 
-  ir::Stmt instruction(const Expr& g) const {
-    Expr first = facts_.simplify(times(g, make_int(pair * plan_.count)));
+  ir::Stmt instructions(const Series& series) {
+    if (series.instructions == 1) return instruction(series, make_int(0));
+    Var g("g", int64);
+    Expr end = make_int(series.instructions);
+    facts_.bind_loop(g, make_int(0), end);
+    return ir::make_for(ir::LoopKind::unrolled, g, make_int(0), end, instruction(series, g),
+                        where_);
+  }
+
+  ir::Stmt instruction(const Series& series, const Expr& g) const {
+    Expr first = plus(make_int(pair * series.first), times(g, make_int(pair * series.count)));
     const Buffer& fragment = (is_load(site_) ? site_.dst : *site_.src).buffer;
-    ir::Address registers = {site_.simt->registers.at(fragment.node()), first};
-    ir::Address row = shared_row(plus(first, times(matrix_, make_int(pair))));
+    ir::Address registers = {site_.simt->registers.at(fragment.node()), facts_.simplify(first)};
+    ir::Address row = shared_row(plus(first, times(mod(matrix_, series.count), make_int(pair))));
     std::string name = fmt::format("cuda.{}_x{}{}", is_load(site_) ? "ldmatrix" : "stmatrix",
-                                   plan_.count, plan_.trans ? "_trans" : "");
+                                   series.count, plan_.trans ? "_trans" : "");
     if (is_load(site_)) return ir::make_instr(name, {registers, row}, where_);
     return ir::make_instr(name, {row, registers}, where_);
   }

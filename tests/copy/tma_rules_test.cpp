@@ -90,6 +90,21 @@ TEST(Tma, ReadsOnlyWhatTheKernelDoesNotWrite) {
   EXPECT_EQ(planned.rules->failed()->found, "A is written by this kernel, too");
 }
 
+// Zeros of the hardware have no sign.
+TEST(Tma, NegativeZeroIsNotItsZero) {
+  auto f = [](double safe) {
+    return tc::function("f", [&] {
+      auto a = tc::tensor("A", {60, 64}, tc::float16);
+      tc::kernel({1});
+      auto tile = tc::alloc_shared({64, 64}, tc::float16);
+      tc::annotate_safe_value(a, safe);
+      tc::copy(a(0, 0), tile);
+    });
+  };
+  EXPECT_EQ(Planned(f(0.0)).rule(), "<none>");
+  EXPECT_EQ(Planned(f(-0.0)).rule(), "tma.safe_value");
+}
+
 // ---- What only a launch decides ----
 
 std::vector<std::string> texts(const std::vector<tc::planner::Guard>& guards) {
@@ -138,6 +153,20 @@ TEST(Tma, ExtentsAreConstant) {
     tc::copy(a(tc::range(0, n), tc::range(0, 64)), tile(tc::range(0, n), tc::range(0, 64)));
   });
   EXPECT_EQ(Planned(f).rule(), "tma.extents");
+}
+
+// Guards are on symbols and constants only.
+TEST(Tma, SizesThatAreScalarParametersAreNotTaken) {
+  auto f = tc::function("f", [] {
+    tc::Var n = tc::scalar("n", tc::int64);
+    auto a = tc::tensor("A", {n, 64}, tc::float16);
+    tc::kernel({1});
+    auto tile = tc::alloc_shared({64, 64}, tc::float16);
+    tc::copy(a(0, 0), tile);
+  });
+  Planned planned(f);
+  EXPECT_EQ(planned.rule(), "tma.launch");
+  EXPECT_EQ(planned.rules->failed()->found, "size n, stride 64");
 }
 
 TEST(Tma, StrideThatIsASymbolIsGuarded) {
@@ -226,7 +255,10 @@ TEST(Tma, HintsGoIntoEveryBox) {
     const auto& branch = tc::ir::get<tc::ir::If>(lowered);
     const auto& body = tc::ir::get<tc::ir::Block>(branch.then_body).body;
     EXPECT_EQ(body.size(), 2u);
-    return tc::ir::get<tc::ir::Instr>(body.at(1)).name;
+    const auto& box = tc::ir::get<tc::ir::Instr>(body.at(1));
+    // Tile, map, mbarrier and two coordinates, then the policy.
+    EXPECT_EQ(box.operands.size(), box.name.ends_with("_hint") ? 6u : 5u);
+    return box.name;
   };
   EXPECT_EQ(name({}), "cuda.tma_load_2d");
   EXPECT_EQ(name({.eviction_policy = "evict_last"}), "cuda.tma_load_2d_hint");
