@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <set>
-#include <sstream>
 
 #include "codegen/c.h"
 #include "codegen/cuda.h"
@@ -31,17 +30,6 @@ void make_entries_unique(std::vector<std::unique_ptr<Passage>>& passages) {
   }
 }
 
-// What decides the code: a user's lines that moved do not.
-std::string without_comments(const std::string& source) {
-  std::istringstream lines(source);
-  std::string line, result;
-  while (std::getline(lines, line)) {
-    std::size_t first = line.find_first_not_of(' ');
-    if (first == std::string::npos || line.compare(first, 2, "//") != 0) result += line + '\n';
-  }
-  return result;
-}
-
 // ---- Cpu ----
 
 std::string generate_c(const std::vector<std::unique_ptr<Passage>>& passages) {
@@ -62,7 +50,7 @@ Library compile_c(const std::string& name, const std::string& source,
   Cc cc = Cc::find(Cache());
   CcOptions cc_options{.opt_level = options.opt_level};
   std::string key = fmt::format("tilecopy {}\ntarget cpu\n{}\n{}", library_version(),
-                                cc.key_text(cc_options), without_comments(source));
+                                cc.key_text(cc_options), without_line_comments(source));
   CacheEntry entry = cache.get(name, key, [&](const std::filesystem::path& directory) {
     cc.compile(source, directory / library_file, cc_options);
   });

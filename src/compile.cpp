@@ -36,12 +36,15 @@ void infer_layouts(Passage& p, const target::Target& target) {
   }
 }
 
-std::unique_ptr<Variant> select_variant(Passage& p, const target::Target& target, bool usual) {
+std::unique_ptr<Variant> select_variant(Passage& p, const target::Target& target,
+                                        const CompileOptions& options, bool usual) {
   auto variant = std::make_unique<Variant>();
   if (usual) variant->assumptions = lower::usual_assumptions(*p.tile, p.facts);
   variant->decisions =
-      lower::select_copies(*p.tile, target, p.facts, p.layouts, &p.simt,
-                           variant->assumptions ? &*variant->assumptions : nullptr);
+      lower::select_copies(*p.tile, target, p.facts, p.layouts,
+                           {.simt = &p.simt,
+                            .assumptions = usual ? &*variant->assumptions : nullptr,
+                            .method = options.method});
   return variant;
 }
 
@@ -50,14 +53,16 @@ bool has_guards(const Variant& variant) {
                      [](const planner::Decision& d) { return !d.plan->guards.empty(); });
 }
 
-void select_copies(Passage& p, const target::Target& target) {
+void select_copies(Passage& p, const target::Target& target, const CompileOptions& options) {
+  planner::require_method(options.method);
   if (!target::is_simt(target)) {
-    p.decisions = lower::select_copies(*p.tile, target, p.facts, p.layouts);
+    p.decisions =
+        lower::select_copies(*p.tile, target, p.facts, p.layouts, {.method = options.method});
     return;
   }
-  p.variants.push_back(select_variant(p, target, true));
+  p.variants.push_back(select_variant(p, target, options, true));
   if (!has_guards(*p.variants.front())) return;
-  p.variants.push_back(select_variant(p, target, false));
+  p.variants.push_back(select_variant(p, target, options, false));
   auto& usual = p.variants.front()->decisions;
   for (std::size_t i = 0; i < usual.size(); ++i) {
     const CopyPlan& other = p.variants.back()->decisions[i].report;
@@ -112,7 +117,7 @@ void lower_through(Passage& p, const target::Target& target, const std::string& 
   dump_stage("2-infer_layouts", *p.tile);
   if (done("infer_layouts")) return;
 
-  p.watch.time("select_copies", [&] { select_copies(p, target); });
+  p.watch.time("select_copies", [&] { select_copies(p, target, options); });
   if (options.strict_hints) require_hints(p);
   if (done("select_copies")) return;
 

@@ -9,14 +9,21 @@
 namespace tilecopy {
 namespace {
 
-// What compiles CUDA here, and what runs it or is missing.
-std::string cuda_detail(bool* available) {
-  std::string why;
-  *available = run::nvrtc_available() && run::cuda_available(&why);
+// What compiles and runs kernels for an architecture here, or what is missing.
+TargetInfo cuda_target(std::string_view arch) {
+  TargetInfo info{fmt::format("cuda -arch={}", arch), false, {}};
   std::string compiler = run::nvrtc_available() ? fmt::format("NVRTC {}", run::nvrtc_version())
                                                 : "no NVRTC: sources and plans only";
-  if (!why.empty()) return fmt::format("{}; cannot run here: {}", compiler, why);
-  return compiler;
+  std::string why;
+  if (!run::cuda_available(&why)) {
+    info.detail = fmt::format("{}; cannot run here: {}", compiler, why);
+  } else if (!run::cuda_runs(arch)) {
+    info.detail = fmt::format("{}; for another GPU than {}", compiler, run::cuda_description());
+  } else {
+    info.available = run::nvrtc_available();
+    info.detail = fmt::format("{}; {}", compiler, run::cuda_description());
+  }
+  return info;
 }
 
 }  // namespace
@@ -26,11 +33,7 @@ std::vector<TargetInfo> targets() {
       {"cpu", true,
        fmt::format("C through the system's compiler, vectors of {} bytes",
                    target::host_vector_bytes())}};
-  bool available = false;
-  std::string detail = cuda_detail(&available);
-  for (std::string_view arch : target::architectures()) {
-    result.push_back({fmt::format("cuda -arch={}", arch), available, detail});
-  }
+  for (std::string_view arch : target::architectures()) result.push_back(cuda_target(arch));
   for (std::string_view arch : target::architectures()) {
     result.push_back({fmt::format("emulator -arch={}", arch), false, "not in this version"});
   }

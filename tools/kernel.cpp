@@ -194,7 +194,7 @@ Kernel make_kernel(const Request& request) {
 }
 
 CompiledKernel compile_kernel(const Kernel& kernel, const Request& request) {
-  CompileOptions options{.use_cache = !request.no_cache};
+  CompileOptions options{.use_cache = !request.no_cache, .method = request.method.value_or("")};
   if (request.opt_level) {
     options.opt_level = static_cast<int>(parse_integer("--opt-level", *request.opt_level, 0, 3));
   }

@@ -23,7 +23,7 @@ struct Request {
   std::optional<std::string> seed;
 
   // Compiling and running.
-  std::optional<std::string> target, opt_level, cpu_threads;
+  std::optional<std::string> target, method, opt_level, cpu_threads;
   bool no_cache = false;
   bool no_check = false;
 

@@ -24,6 +24,9 @@ struct CompileOptions {
   bool use_cache = true;
   /// Whether a hint that cannot be met is an error (E0207) instead of a remark.
   bool strict_hints = false;
+  /// A way to copy, such as "bulk" (docs/planner.md), that is taken wherever its rules hold, before
+  /// the order of costs and the hints: for comparing ways. Empty for none; an unknown one is E0603.
+  std::string method = {};
 };
 
 /// One rule of a way to carry out a copy, and what the planner found.

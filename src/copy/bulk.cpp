@@ -142,15 +142,16 @@ class Planner {
     std::int64_t size = plan_->run * element_;
     std::int64_t least = single ? least_single_run_bytes : least_run_bytes;
     // Of what the hint asks for, many short runs are the second choice.
-    if (prefers(site_, PreferInstruction::tma) && size < least && (single || !tma_takes_it())) {
-      least = unit_bytes;
-    }
+    bool named = site_.method == bulk.name;
+    bool second = is_asked_for(site_, bulk) && size < least && (single || !tma_takes_it());
+    if (named || second) least = unit_bytes;
     return rules_.require("run_bytes", size >= least,
                           fmt::format("{} of {} bytes or more", single ? "one run" : "runs", least),
                           fmt::format("{} of {} bytes", runs_text(), size),
                           "use a larger tile, as wide as the tensor at best") &&
-           rules_.require("runs", rows_ <= most_runs, fmt::format("at most {} runs", most_runs),
-                          runs_text(), "use a tile of fewer rows");
+           rules_.require("runs", named || rows_ <= most_runs,
+                          fmt::format("at most {} runs", most_runs), runs_text(),
+                          "use a tile of fewer rows");
   }
 
   bool tma_takes_it() const {

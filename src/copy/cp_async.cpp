@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "copy/access_model.h"
 #include "copy/cp_async_plan.h"
@@ -23,14 +22,6 @@ constexpr int most_bytes = 16;
 // Loops up to this many rounds are unrolled.
 constexpr std::int64_t most_unrolled = 16;
 
-// Whether the bytes of a constant are all zero, which those of -0.0 are not.
-bool is_zero(const Expr& value) {
-  if (const auto* number = ir::as<ir::FloatConst>(value)) {
-    return number->value == 0 && !std::signbit(number->value);
-  }
-  return ir::is_const_int(value, 0);
-}
-
 class Planner {
  public:
   Planner(const Site& site, Rules& rules)
@@ -49,7 +40,7 @@ class Planner {
       return nullptr;
     }
     plan_->policy = cache_policy(site_);
-    plan_->zero_fill = is_zero(site_.safe);
+    plan_->zero_fill = all_bits_zero(site_.safe);
     plan_->src_grouped = grouped(true);
     plan_->dst_grouped = grouped(false);
     auto rounds = ir::const_int(site_.facts->simplify(plan_->partition.rounds()));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "ir/make.h"
 
 namespace tilecopy::planner {
@@ -43,8 +45,9 @@ bool require_tma_unit(const Site& site, Rules& rules) {
                        "disable_tma=true", "leave disable_tma out");
 }
 
-bool prefers(const Site& site, PreferInstruction instruction) {
-  return site.hints->prefer_instruction == instruction;
+bool is_asked_for(const Site& site, const Method& method) {
+  return site.method == method.name ||
+         (site.method.empty() && site.hints->prefer_instruction == family(method));
 }
 
 std::optional<std::vector<std::int64_t>> constant_extents(const Site& site) {
@@ -77,6 +80,13 @@ Expr whole_condition(const Site& site, bool of_src) {
     add(make_binary(BinaryOp::ge, side.inside.end, axis.extent));
   }
   return result;
+}
+
+bool all_bits_zero(const Expr& constant) {
+  if (const auto* number = ir::as<ir::FloatConst>(constant)) {
+    return number->value == 0 && !std::signbit(number->value);
+  }
+  return ir::is_const_int(constant, 0);
 }
 
 Expr whole_condition(const Site& site) {

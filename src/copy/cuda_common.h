@@ -22,8 +22,9 @@ ir::Stmt by_one_thread(const Site& site, ir::Stmt body);
 /// that has it, and no disable_tma.
 bool require_tma_unit(const Site& site, Rules& rules);
 
-/// Whether the hint prefers the instruction.
-bool prefers(const Site& site, PreferInstruction instruction);
+/// Whether the user asks for the method, by name or by the hint: then what it costs is no reason
+/// against it.
+bool is_asked_for(const Site& site, const Method& method);
 
 /// The constant extents of the axes; empty when one is symbolic.
 std::optional<std::vector<std::int64_t>> constant_extents(const Site& site);
@@ -41,6 +42,9 @@ Expr whole_condition(const Site& site);
 /// `body(false)` for tiles that are in bounds as a whole and `body(true)` for ragged ones, by a
 /// test where it is not known which kind a tile is.
 ir::Stmt whole_or_ragged(const Site& site, const std::function<ir::Stmt(bool ragged)>& body);
+
+/// Whether the bits of a constant are all zero, which those of -0.0 are not.
+bool all_bits_zero(const Expr& constant);
 
 /// a + b and a * b on indices.
 Expr plus(const Expr& a, const Expr& b);

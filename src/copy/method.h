@@ -75,11 +75,17 @@ struct Decision {
   CopyPlan report;
 };
 
+/// The hint that a method answers.
+PreferInstruction family(const Method& method);
+
 /// The methods of each target, best first; each ends with one that takes everything.
 std::vector<const Method*> methods_for(const Site& site);
 
 /// Decides one operation.
 Decision decide(Site site);
+
+/// Raises E0603 unless the name is empty or that of a method.
+void require_method(std::string_view name);
 
 // The methods, each in the file of its name.
 extern const Method host_stream;

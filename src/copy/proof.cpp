@@ -66,7 +66,7 @@ bool Proof::aligned(const Buffer& buffer, std::int64_t bytes) {
   return true;
 }
 
-bool Proof::known_at_launch(const Expr& e) const {
+bool known_at_launch(const Expr& e) {
   bool known = true;
   ir::for_each_expr(e, [&](const Expr& part) {
     const auto* var = ir::as<ir::VarNode>(part);
@@ -98,8 +98,7 @@ bool Proof::attempt(const std::function<bool()>& question) {
 
 namespace {
 
-bool plain_vector(const Site& site, const ir::Region& region, std::size_t dim, int p,
-                  Proof& proof) {
+bool plain_vector(const ir::Region& region, std::size_t dim, int p, Proof& proof) {
   const std::vector<Expr> strides = ir::strides_of(region.buffer);
   if (!proof.within(strides[dim], 1, 1)) return false;
   for (std::size_t d = 0; d < strides.size(); ++d) {
@@ -113,7 +112,6 @@ bool plain_vector(const Site& site, const ir::Region& region, std::size_t dim, i
     }
   }
   return proof.aligned(region.buffer, std::int64_t{p} * bytes(region.buffer.dtype()));
-  (void)site;
 }
 
 bool layout_vector(const TileLayout& layout, const ir::Region& region, std::size_t dim, int p,
@@ -146,7 +144,7 @@ int vector_elements(const Site& site, bool of_src, std::size_t axis, int most, P
   for (int p = most; p > 1; p /= 2) {
     bool fits = proof.attempt([&] {
       return layout != site.layouts->end() ? layout_vector(layout->second, region, dim, p, proof)
-                                           : plain_vector(site, region, dim, p, proof);
+                                           : plain_vector(region, dim, p, proof);
     });
     if (fits) return p;
   }

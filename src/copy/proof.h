@@ -21,6 +21,9 @@ struct Guard {
   std::int64_t most = INT64_MAX;
 };
 
+/// Whether the arguments of a launch alone decide the value: no block index, loop or element does.
+bool known_at_launch(const Expr& e);
+
 class Proof {
  public:
   explicit Proof(const Site& site) : site_(&site) {}
@@ -39,7 +42,6 @@ class Proof {
 
  private:
   void note(Guard guard);
-  bool known_at_launch(const Expr& e) const;
 
   const Site* site_;
   std::vector<Guard> guards_;

@@ -52,14 +52,13 @@ const RuleReport* Rules::failed() const {
   return nullptr;
 }
 
-namespace {
-
-// The hint that a method answers.
-PreferInstruction family(const Method* method) {
-  if (method == &cp_async) return PreferInstruction::cp_async;
-  if (method == &tma || method == &bulk || method == &tma_im2col) return PreferInstruction::tma;
+PreferInstruction family(const Method& method) {
+  if (&method == &cp_async) return PreferInstruction::cp_async;
+  if (&method == &tma || &method == &bulk || &method == &tma_im2col) return PreferInstruction::tma;
   return PreferInstruction::sync;
 }
+
+namespace {
 
 // By cost, cheapest first (docs/planner.md says why).
 std::vector<const Method*> cuda_methods(const Site& site) {
@@ -76,6 +75,21 @@ std::vector<const Method*> cuda_methods(const Site& site) {
   return {&simt};
 }
 
+// Why no method of the preferred family was taken: the rules that they failed.
+std::string why_unmet(const Site& site, PreferInstruction preferred, const CopyPlan& report) {
+  if (report.method == site.method) return "the option `method` comes first";
+  std::string why;
+  for (const Method* method : cuda_methods(site)) {
+    if (family(*method) != preferred) continue;
+    for (const RejectedMethod& rejected : report.rejected) {
+      if (rejected.method != method->name) continue;
+      why += fmt::format("{}rule {}: needed {}, found {}", why.empty() ? "" : "; ",
+                         rejected.rule.id, rejected.rule.needed, rejected.rule.found);
+    }
+  }
+  return why.empty() ? "this operation has no such way" : why;
+}
+
 // What became of the hints of a copy on CUDA.
 void add_cuda_remarks(const Site& site, const Method* chosen, const Rules& rules,
                       CopyPlan& report) {
@@ -83,16 +97,11 @@ void add_cuda_remarks(const Site& site, const Method* chosen, const Rules& rules
   auto met = [&](std::string text) { report.remarks.push_back(std::move(text)); };
   if (hints.prefer_instruction) {
     std::string hint = fmt::format("prefer_instruction={}", to_string(*hints.prefer_instruction));
-    if (family(chosen) == *hints.prefer_instruction) {
+    if (family(*chosen) == *hints.prefer_instruction) {
       met(hint + ": met");
     } else {
-      std::string why = "this operation has no such way";
-      for (const RejectedMethod& rejected : report.rejected) {
-        why = fmt::format("rule {}: needed {}, found {}", rejected.rule.id, rejected.rule.needed,
-                          rejected.rule.found);
-        break;
-      }
-      report.missed.push_back(fmt::format("{}: not met, {}", hint, why));
+      report.missed.push_back(
+          fmt::format("{}: not met, {}", hint, why_unmet(site, *hints.prefer_instruction, report)));
     }
   }
   if (hints.disable_tma == true) met("disable_tma=true: met");
@@ -102,7 +111,7 @@ void add_cuda_remarks(const Site& site, const Method* chosen, const Rules& rules
     std::string hint = fmt::format("eviction_policy={}", to_string(*hints.eviction_policy));
     met(hint + (global ? ": met" : ": no effect, neither side is in global memory"));
   }
-  bool by_threads = family(chosen) != PreferInstruction::tma && chosen != &matrix;
+  bool by_threads = family(*chosen) != PreferInstruction::tma && chosen != &matrix;
   auto for_threads = [&](std::string hint, std::string_view name) {
     bool missed = std::any_of(rules.missed_hints().begin(), rules.missed_hints().end(),
                               [&](const std::string& text) { return text.starts_with(name); });
@@ -121,16 +130,34 @@ void add_cuda_remarks(const Site& site, const Method* chosen, const Rules& rules
 }  // namespace
 
 std::vector<const Method*> methods_for(const Site& site) {
-  if (!target::is_simt(*site.target)) {
-    if (site.im2col()) return {&host_im2col};
-    return {&host_stream, &host_run, &host_loop};
+  std::vector<const Method*> methods;
+  if (target::is_simt(*site.target)) {
+    methods = cuda_methods(site);
+  } else if (site.im2col()) {
+    methods = {&host_im2col};
+  } else {
+    methods = {&host_stream, &host_run, &host_loop};
   }
-  std::vector<const Method*> methods = cuda_methods(site);
+  auto to_front = [&](auto&& wanted) {
+    std::stable_partition(methods.begin(), methods.end(), wanted);
+  };
   if (auto preferred = site.hints->prefer_instruction) {
-    std::stable_partition(methods.begin(), methods.end(),
-                          [&](const Method* m) { return family(m) == *preferred; });
+    to_front([&](const Method* m) { return family(*m) == *preferred; });
   }
+  to_front([&](const Method* m) { return m->name == site.method; });
   return methods;
+}
+
+void require_method(std::string_view name) {
+  if (name.empty()) return;
+  std::string names;
+  for (const Method* method : {&host_stream, &host_run, &host_loop, &host_im2col, &bulk, &tma,
+                               &cp_async, &simt, &matrix, &tma_im2col, &im2col_gather}) {
+    if (method->name == name) return;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", method->name);
+  }
+  raise(ErrorCode::E0603, {},
+        {.needed = "a method: " + names, .found = fmt::format("\"{}\"", name)});
 }
 
 Decision decide(Site site) {
@@ -144,6 +171,7 @@ Decision decide(Site site) {
     decision.plan = method->plan(site, rules);
     if (decision.plan) {
       decision.plan->method = method;
+      report.method = method->name;
       for (const Guard& guard : decision.plan->guards) report.guards.push_back(guard.text);
       if (target::is_simt(*site.target)) {
         add_cuda_remarks(site, method, rules, report);
@@ -157,7 +185,6 @@ Decision decide(Site site) {
     report.rejected.push_back({std::string(method->name), *failed});
   }
   if (!decision.plan) raise_internal("no method for " + site.operation, site.op->where);
-  report.method = decision.plan->method->name;
   report.parameters = decision.plan->parameters;
   decision.site = std::move(site);
   return decision;

@@ -60,6 +60,7 @@ struct Site {
   const Layouts* layouts = nullptr;
   const Simt* simt = nullptr;                ///< null on cpu
   const Assumptions* assumptions = nullptr;  ///< null for the variant that takes all arguments
+  std::string_view method;                   ///< CompileOptions::method
 
   ir::Region dst;
   std::optional<ir::Region> src;  ///< empty for a fill and im2col

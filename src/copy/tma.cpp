@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "copy/cuda_common.h"
 #include "copy/tma_common.h"
@@ -26,12 +25,6 @@ struct TmaPlan : Plan {
   Expr start;                ///< of the region in the shared tile, in elements
   BoxPlan boxes;
 };
-
-bool is_zero(const Expr& e) {
-  if (auto value = ir::const_int(e)) return *value == 0;
-  const auto* constant = ir::as<ir::FloatConst>(e);
-  return constant && constant->value == 0 && !std::signbit(constant->value);
-}
 
 class Planner {
  public:
@@ -78,7 +71,7 @@ class Planner {
     }
     tile_bytes_ = bytes(tensor().dtype());
     for (std::int64_t extent : *extents) tile_bytes_ *= extent;
-    bool large = prefers(site_, PreferInstruction::tma) || tile_bytes_ >= least_tile_bytes;
+    bool large = is_asked_for(site_, tma) || tile_bytes_ >= least_tile_bytes;
     return require("tile_bytes", large, fmt::format("a tile of {} bytes or more", least_tile_bytes),
                    fmt::format("{} bytes", tile_bytes_),
                    "use a larger tile, or prefer_instruction=tma");
@@ -87,7 +80,7 @@ class Planner {
   // ---- Bounds: the hardware fills with zeros, and drops what a store would write outside ----
 
   bool load_bounds() {
-    bool zero = is_zero(site_.safe) || !whole_condition(site_, true).defined();
+    bool zero = all_bits_zero(site_.safe) || !whole_condition(site_, true).defined();
     return require_barrier_bytes(tile_bytes_, rules_) &&
            require_only_read(site_, tensor(), rules_) &&
            require("destination_bounds", !whole_condition(site_, false).defined(),

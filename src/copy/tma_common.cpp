@@ -6,22 +6,8 @@
 
 #include "copy/cuda_common.h"
 #include "ir/make.h"
-#include "ir/walk.h"
 
 namespace tilecopy::planner {
-namespace {
-
-bool known_at_launch(const Expr& e) {
-  bool known = true;
-  ir::for_each_expr(e, [&](const Expr& part) {
-    const auto* var = ir::as<ir::VarNode>(part);
-    known &= !ir::as<ir::Load>(part) && (!var || var->symbol);
-  });
-  return known;
-}
-
-}  // namespace
-
 std::int64_t granule_elements(const Buffer& buffer) {
   return std::max<std::int64_t>(tma_granule_bytes / bytes(buffer.dtype()), 1);
 }

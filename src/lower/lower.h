@@ -32,13 +32,18 @@ InferredLayouts infer_simt_layouts(const std::shared_ptr<const ir::Kernel>& kern
 /// Facts about the parameters, block indices and all loop variables of a kernel.
 ir::Facts all_facts(const ir::Kernel& kernel);
 
-/// One decision for each tile operation, by its id. The decisions point into all arguments. `simt`
-/// is null on cpu, `assumptions` for the variant of a kernel that takes all arguments.
+/// What the sites of a kernel share besides facts and layouts; fields as planner::Site.
+struct Selection {
+  const planner::Simt* simt = nullptr;
+  const planner::Assumptions* assumptions = nullptr;
+  std::string_view method = {};
+};
+
+/// One decision for each tile operation, by its id. The decisions point into all arguments.
 std::vector<planner::Decision> select_copies(const ir::Kernel& kernel, const target::Target& target,
                                              const ir::Facts& facts,
                                              const planner::Layouts& layouts,
-                                             const planner::Simt* simt = nullptr,
-                                             const planner::Assumptions* assumptions = nullptr);
+                                             const Selection& selection);
 
 /// What the operations of a SIMT kernel share.
 planner::Simt make_simt(const ir::Kernel& kernel, const planner::Fragments& fragments);

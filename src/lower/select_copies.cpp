@@ -24,8 +24,7 @@ ir::Facts all_facts(const ir::Kernel& kernel) {
 std::vector<planner::Decision> select_copies(const ir::Kernel& kernel, const target::Target& target,
                                              const ir::Facts& facts,
                                              const planner::Layouts& layouts,
-                                             const planner::Simt* simt,
-                                             const planner::Assumptions* assumptions) {
+                                             const Selection& selection) {
   AccessLowering access(facts, layouts);
   std::vector<planner::Decision> decisions;
   ir::for_each_stmt(kernel.body, [&](const ir::Stmt& statement) {
@@ -46,8 +45,9 @@ std::vector<planner::Decision> select_copies(const ir::Kernel& kernel, const tar
     }
     HoistedOp hoisted = hoist_loads(statement, access);
     planner::Site site = planner::make_site(*hoisted.op, target, facts, layouts);
-    site.simt = simt;
-    site.assumptions = assumptions;
+    site.simt = selection.simt;
+    site.assumptions = selection.assumptions;
+    site.method = selection.method;
     planner::Decision decision = planner::decide(std::move(site));
     decision.op = std::move(hoisted.op);
     decision.prologue = std::move(hoisted.prologue);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -315,6 +316,16 @@ CacheCleared Cache::clear() const {
     fs::remove(version.path(), in_use);
   }
   return cleared;
+}
+
+std::string without_line_comments(const std::string& source) {
+  std::istringstream lines(source);
+  std::string line, result;
+  while (std::getline(lines, line)) {
+    std::size_t first = line.find_first_not_of(' ');
+    if (first == std::string::npos || line.compare(first, 2, "//") != 0) result += line + '\n';
+  }
+  return result;
 }
 
 }  // namespace tilecopy

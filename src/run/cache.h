@@ -23,6 +23,10 @@ std::string_view library_version();
 /// 32 hexadecimal digits that name a text.
 std::string content_hash(std::string_view text);
 
+/// A generated source without the lines that are comments: what decides the code. A user's lines
+/// that moved do not.
+std::string without_line_comments(const std::string& source);
+
 struct CacheEntry {
   std::filesystem::path directory;
   bool hit = false;  ///< the entry was there; nothing was built

@@ -4,7 +4,6 @@
 
 #include <fstream>
 #include <iterator>
-#include <sstream>
 
 #include "base/diagnostic.h"
 #include "base/os.h"
@@ -24,17 +23,6 @@ constexpr const char* cubin_file = "kernel.cubin";
 std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// What decides the code: a user's lines that moved do not.
-std::string without_comments(const std::string& source) {
-  std::istringstream lines(source);
-  std::string line, result;
-  while (std::getline(lines, line)) {
-    std::size_t first = line.find_first_not_of(' ');
-    if (first == std::string::npos || line.compare(first, 2, "//") != 0) result += line + '\n';
-  }
-  return result;
 }
 
 // Modules that are in use, so that equal kernels share one.
@@ -98,7 +86,7 @@ CudaBuild build_cubin(const std::string& name, const std::string& source, const 
   std::string key = fmt::format("tilecopy {}\ntarget cuda -arch={}\nnvrtc {}", library_version(),
                                 arch, nvrtc_version());
   for (const char* option : nvrtc_options) key += fmt::format(" {}", option);
-  key += '\n' + without_comments(source);
+  key += '\n' + without_line_comments(source);
   if (use_cache) {
     if (auto module = live_modules().find(key)) return {module, true};
   }

@@ -154,18 +154,45 @@ bool cuda_available(std::string* why) {
   }
 }
 
+namespace {
+
+struct Capability {
+  int major = 0, minor = 0;
+};
+
+Capability capability(const CudaDriver& driver, int device) {
+  Capability result;
+  driver.check(driver.cuDeviceGetAttribute(&result.major, compute_capability_major, device),
+               "cuDeviceGetAttribute");
+  driver.check(driver.cuDeviceGetAttribute(&result.minor, compute_capability_minor, device),
+               "cuDeviceGetAttribute");
+  return result;
+}
+
+}  // namespace
+
+bool cuda_runs(std::string_view arch) {
+  const CudaDriver& driver = CudaDriver::get();
+  for (int ordinal = 0; ordinal < driver.devices; ++ordinal) {
+    int device = 0;
+    driver.check(driver.cuDeviceGet(&device, ordinal), "cuDeviceGet");
+    auto [major, minor] = capability(driver, device);
+    // Machine code runs on later minors of its major, that of an "a" architecture on its own alone.
+    if (arch == fmt::format("sm_{}{}a", major, minor)) return true;
+    if (arch == fmt::format("sm_{}0", major)) return true;
+  }
+  return false;
+}
+
 std::string cuda_description() {
   const CudaDriver& driver = CudaDriver::get();
   std::string text;
   for (int ordinal = 0; ordinal < driver.devices; ++ordinal) {
-    int device = 0, major = 0, minor = 0;
+    int device = 0;
     char name[256] = {};
     driver.check(driver.cuDeviceGet(&device, ordinal), "cuDeviceGet");
     driver.check(driver.cuDeviceGetName(name, sizeof(name) - 1, device), "cuDeviceGetName");
-    driver.check(driver.cuDeviceGetAttribute(&major, compute_capability_major, device),
-                 "cuDeviceGetAttribute");
-    driver.check(driver.cuDeviceGetAttribute(&minor, compute_capability_minor, device),
-                 "cuDeviceGetAttribute");
+    auto [major, minor] = capability(driver, device);
     text += fmt::format("{} (sm_{}{}), ", name, major, minor);
   }
   return text + "driver of " + version_text(driver.version);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/os.h"
 
@@ -75,6 +76,10 @@ struct CudaDriver {
   int (*cuGetErrorName)(int result, const char** text) = nullptr;
   int (*cuGetErrorString)(int result, const char** text) = nullptr;
 };
+
+/// Whether a GPU of this machine runs machine code for an architecture such as "sm_90a". Raises as
+/// CudaDriver::get does.
+bool cuda_runs(std::string_view arch);
 
 /// Whether there are a GPU and its driver; else `why`, in one line.
 bool cuda_available(std::string* why);

@@ -275,6 +275,54 @@ TEST(Planner, HintsAreRemarkedAndChangeNothing) {
   EXPECT_NE(hinted.remarks[1].find("eviction_policy=evict_last"), std::string::npos);
 }
 
+TEST(Planner, AnUnmetPreferenceNamesTheRulesOfItsOwnWays) {
+  auto missed = [](const char* instruction, bool store) {
+    tc::Function f = tc::function("f", [&] {
+      auto a = tc::tensor("A", {64, 33}, tc::float32);
+      tc::kernel({1}, {.threads = 128});
+      auto tile = tc::alloc_shared({64, 33}, tc::float32);
+      if (store) {
+        tc::cuda::copy(tile, a, {.prefer_instruction = instruction});
+      } else {
+        tc::cuda::copy(a(0, 1), tile, {.prefer_instruction = instruction});
+      }
+    });
+    tc::Passage passage;
+    passage.tile = f.shared();
+    tc::lower_through(passage, tc::target::parse_target("cuda -arch=sm_90a"), "select_copies");
+    const std::vector<std::string>& list = passage.chosen().at(0).report.missed;
+    return list.empty() ? std::string() : list.at(0);
+  };
+  const std::string tma = missed("tma", false);
+  EXPECT_NE(tma.find("rule tma.outer_stride: needed"), std::string::npos) << tma;
+  EXPECT_NE(tma.find("found 132 bytes"), std::string::npos) << tma;
+  EXPECT_EQ(missed("cp_async", true),
+            "prefer_instruction=cp_async: not met, this operation has no such way");
+}
+
+TEST(Planner, ANamedMethodComesBeforeCostsAndHints) {
+  tc::Function f = tc::function("f", [&] {
+    auto a = tc::tensor("A", {64, 64}, tc::float32);
+    tc::kernel({1}, {.threads = 128});
+    auto tile = tc::alloc_shared({2, 64}, tc::float32);
+    tc::cuda::copy(a(0, 0), tile, {.prefer_instruction = "cp_async"});
+  });
+  auto planned = [&](const char* method) {
+    tc::Passage passage;
+    passage.tile = f.shared();
+    tc::lower_through(passage, tc::target::parse_target("cuda -arch=sm_90a"), "select_copies",
+                      {.method = method});
+    return passage.chosen().at(0).report;
+  };
+  EXPECT_EQ(planned("").method, "cp_async");
+  for (const char* method : {"bulk", "tma", "simt"}) EXPECT_EQ(planned(method).method, method);
+  EXPECT_EQ(planned("bulk").missed.at(0),
+            "prefer_instruction=cp_async: not met, the option `method` comes first");
+  // Where its rules fail, the usual order holds.
+  EXPECT_EQ(planned("matrix").method, "cp_async");
+  EXPECT_EQ(planned("host_run").method, "cp_async");
+}
+
 TEST(Planner, HandlesFindTheirPlans) {
   tc::CopyHandle second;
   std::vector<tc::CopyPlan> plans = plan(tc::function("f", [&] {

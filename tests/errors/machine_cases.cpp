@@ -124,6 +124,12 @@ std::vector<ErrorCase> option_cases() {
          at = next_line();
          compile(f, "cpu", {.opt_level = 9});
        }},
+      {"E0603", "unknown_method", "a method: host_stream, *, im2col_gather", "\"memcpy\"",
+       [](Location& at) {
+         Function f = fill_function();
+         at = next_line();
+         compile(f, "cpu", {.method = "memcpy"});
+       }},
       {"E0603", "unknown_stage", "a stage: language, infer_layouts or lower", "\"codegen\"",
        [](Location& at) {
          Function f = fill_function();

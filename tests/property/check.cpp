@@ -30,8 +30,10 @@ std::string test_target() {
   return text ? text : "cpu";
 }
 
-std::vector<CompiledKernel> compile_batch(std::span<const Function> functions, int opt_level) {
-  return compile(functions, test_target(), {.opt_level = opt_level, .use_cache = false});
+std::vector<CompiledKernel> compile_batch(std::span<const Function> functions, int opt_level,
+                                          const char* method) {
+  return compile(functions, test_target(),
+                 {.opt_level = opt_level, .use_cache = false, .method = method});
 }
 
 std::vector<Argument> arguments_for(std::vector<Array>& arrays, const std::vector<bool>& written) {

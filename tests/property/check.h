@@ -16,7 +16,8 @@ namespace tilecopy::property {
 std::string test_target();
 
 /// Compiles without the cache, which such kernels would only fill.
-std::vector<CompiledKernel> compile_batch(std::span<const Function> functions, int opt_level);
+std::vector<CompiledKernel> compile_batch(std::span<const Function> functions, int opt_level,
+                                          const char* method = "");
 
 /// Views of the arrays; those that are not `written` are read-only.
 std::vector<Argument> arguments_for(std::vector<Array>& arrays, const std::vector<bool>& written);

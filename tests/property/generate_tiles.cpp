@@ -10,13 +10,15 @@ namespace {
 
 class TileGenerator : BufferGenerator {
  public:
-  TileGenerator(RandomSource& random, Description& kernel) : BufferGenerator(random, kernel) {}
+  TileGenerator(RandomSource& random, RandomSource& matrices, Description& kernel)
+      : BufferGenerator(random, kernel), matrices_(matrices) {}
 
   void run() {
     kernel_.threads = random_.pick({1, 2, 31, 32, 48, 64, 96, 128, 128, 128, 256, 512});
     from_ = random_.pick({float16, float16, bfloat16, float32, float32, int8, uint8, float64, int64,
                           bool_, float8_e4m3fn, int32, uint16});
     to_ = random_.chance(75) ? from_ : random_.pick({float16, float32, int32, float64});
+    if (matrices_.chance(25)) matrix_fragment();
     sizes();
     tensors();
     tiles();
@@ -30,15 +32,55 @@ class TileGenerator : BufferGenerator {
   }
 
  private:
+  // A fragment as matrix instructions hold it: 8x8 matrices of pairs of registers, some along rows
+  // and columns for each warp, warps along either, pairs along either; on purpose not always one
+  // that ldmatrix fits.
+  void matrix_fragment() {
+    from_ = matrices_.pick({float16, float16, bfloat16, int16, uint16, float32});
+    to_ = matrices_.chance(80) ? from_ : matrices_.pick({float16, float32});
+    const std::int64_t warps = matrices_.pick({1, 2, 4, 8});
+    const std::int64_t down = matrices_.pick({1, 2, 2}), across = matrices_.pick({1, 2, 2, 3, 4});
+    kernel_.threads = static_cast<int>(32 * warps * (matrices_.chance(90) ? 1 : 2));
+    const bool across_first = matrices_.chance(30), warps_across = matrices_.chance(30);
+    const std::int64_t down_stride = 2 * (across_first ? across : 1);
+    const std::int64_t across_stride = 2 * (across_first ? 1 : down);
+    FragmentData f;
+    f.thread = {{{8, 4}, {down, 0}}, {{2, 0}, {4, 1}, {across, 0}}};
+    f.reg = {{{8, 0}, {down, down_stride}}, {{2, 1}, {4, 0}, {across, across_stride}}};
+    const std::size_t along = warps_across ? 1 : 0;
+    f.thread[along].push_back({warps, 32});
+    f.reg[along].push_back({warps, 0});
+    tile_[0] = 8 * down * (warps_across ? 1 : warps);
+    tile_[1] = 8 * across * (warps_across ? warps : 1);
+    if (matrices_.chance(30)) {
+      std::swap(f.thread[0], f.thread[1]);
+      std::swap(f.reg[0], f.reg[1]);
+      std::swap(tile_[0], tile_[1]);
+    }
+    matrix_ = f;
+  }
+
   // Rows and columns of the tensors and of the tile.
   void sizes() {
+    if (!matrix_) tile_shape();
+    transposed_ = !matrix_ && random_.chance(15);
+    tensor_sizes();
+    symbolic_ = random_.chance(35);
+    if (symbolic_) kernel_.symbols = 2;
+    outer_ = random_.chance(30) ? random_.between(1, 3) : 0;
+  }
+
+  void tile_shape() {
     const std::int64_t granule = 16 / width_of(from_);
     tile_[0] = random_.pick({1, 2, 3, 4, 7, 8, 8, 16, 16, 24, 32, 64});
     const std::int64_t columns = random_.pick({16, 32, 32, 64, 64, 128, 128, 256, 512, 520});
     tile_[1] = std::max<std::int64_t>(columns / width_of(from_), 2);
     if (random_.chance(15)) tile_[1] += random_.between(1, granule);
     while (tile_[0] * tile_[1] > 4096) tile_[0] = std::max<std::int64_t>(1, tile_[0] / 2);
-    transposed_ = random_.chance(15);
+  }
+
+  void tensor_sizes() {
+    const std::int64_t granule = 16 / width_of(from_);
     for (int d = 0; d < 2; ++d) {
       size_[d] = tile_[d] * random_.between(1, 3);
       if (random_.chance(40)) {
@@ -47,9 +89,6 @@ class TileGenerator : BufferGenerator {
       }
       size_[d] = std::max<std::int64_t>(1, size_[d]);
     }
-    symbolic_ = random_.chance(35);
-    if (symbolic_) kernel_.symbols = 2;
-    outer_ = random_.chance(30) ? random_.between(1, 3) : 0;
   }
 
   Extent size(int d) const { return symbolic_ ? Extent{1, d} : Extent{size_[d], -1}; }
@@ -98,6 +137,14 @@ class TileGenerator : BufferGenerator {
     kernel_.tiles.push_back(first);
     if (transposed_) {
       kernel_.tiles.push_back({Scope::shared, to_, {tile_[1], tile_[0]}, {}, {}});
+      return;
+    }
+    if (matrix_) {
+      // Through the fragment to shared memory and on, so that both directions are met.
+      kernel_.tiles.push_back({Scope::fragment, from_, {tile_[0], tile_[1]}, {}, matrix_});
+      if (matrices_.chance(70)) {
+        kernel_.tiles.push_back({Scope::shared, to_, {tile_[0], tile_[1]}, {}, {}});
+      }
       return;
     }
     for (int n = random_.below(3); n > 0; --n) {
@@ -241,6 +288,8 @@ class TileGenerator : BufferGenerator {
   DType from_ = float16, to_ = float16;
   std::int64_t tile_[2] = {}, size_[2] = {}, shift_[2] = {};
   bool symbolic_ = false, transposed_ = false;
+  RandomSource& matrices_;  // of its own, so that seeds without matrices keep their kernels
+  std::optional<FragmentData> matrix_;
   std::int64_t outer_ = 0;
 };
 
@@ -250,7 +299,8 @@ Description generate_tiles(std::uint64_t seed) {
   RandomSource random(seed ^ 0x7117e5);
   Description kernel;
   kernel.seed = seed;
-  TileGenerator(random, kernel).run();
+  RandomSource matrices(seed ^ 0x8a7215);
+  TileGenerator(random, matrices, kernel).run();
   return kernel;
 }
 

@@ -338,5 +338,12 @@ TEST(CudaDescription, NamesDevicesAndDriver) {
   EXPECT_EQ(cuda_description(), "Fake GPU (sm_90), Fake GPU (sm_90), driver of CUDA 13.0");
 }
 
+TEST(CudaDescription, CodeForOneArchitectureRunsOnItsOwnGpus) {
+  FakeDriver fake;
+  EXPECT_TRUE(cuda_runs("sm_90a"));
+  EXPECT_FALSE(cuda_runs("sm_80"));
+  EXPECT_FALSE(cuda_runs("sm_100a"));
+}
+
 }  // namespace
 }  // namespace tilecopy::run
