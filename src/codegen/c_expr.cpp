@@ -199,6 +199,18 @@ CExprWriter::Written CExprWriter::write_arithmetic(const ir::Binary& b) {
 }
 
 CExprWriter::Written CExprWriter::write_index(const ir::Binary& b) {
+  const auto* divisor = ir::as<ir::IntConst>(b.b);
+  bool divides = b.op == ir::BinaryOp::div || b.op == ir::BinaryOp::mod;
+  if (divides && divisor && !std::has_single_bit(static_cast<std::uint64_t>(divisor->value))) {
+    Written dividend = write(b.a);
+    bool fits = dividend.is_int && divisor->value <= INT32_MAX;
+    std::string argument = dividend.is_int && !fits
+                               ? "(int64_t)" + parenthesised(std::move(dividend), unary_precedence)
+                               : std::move(dividend.text);
+    return {fmt::format("tc_{}<{}>({})", b.op == ir::BinaryOp::div ? "div" : "mod", divisor->value,
+                        argument),
+            primary_precedence, fits};
+  }
   int precedence = ir::precedence(b.op);
   Written left = write(b.a);
   Written right = write(b.b);

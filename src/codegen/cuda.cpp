@@ -134,7 +134,7 @@ class CudaKernelWriter final : CLikeWriter {
   }
 
   // NOTE: left alone, the compiler unrolls serial loops of hundreds of iterations in full, which
-  // takes it long; and once, ptxas 13.0 made wrong addresses of 260 iterations (tiles seed 2737).
+  // takes it long.
   std::string unroll(const ir::For& loop) const override {
     if (loop.loop == ir::LoopKind::unrolled) return "#pragma unroll";
     auto begin = ir::const_int(loop.begin);

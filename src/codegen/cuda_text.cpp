@@ -14,6 +14,9 @@ namespace {
 const char* const prelude_text =
 #include "codegen/cuda_prelude.inc"
     ;
+const char* const division_text =
+#include "codegen/cuda_division.inc"
+    ;
 const char* const async_text =
 #include "codegen/cuda_async.inc"
     ;
@@ -121,6 +124,7 @@ const std::vector<Part>& library() {
   static const std::vector<Part> parts = [] {
     std::vector<Part> result;
     add_parts(prelude_text, result);
+    add_parts(division_text, result);
     add_parts(async_text, result);
     add_numeric(result);
     return result;

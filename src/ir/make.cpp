@@ -216,6 +216,18 @@ Expr make_binary(BinaryOp op, const Expr& a, const Expr& b, Location where) {
   return bounded(raw::binary(op, x, y), where);
 }
 
+Expr remake_unary(UnaryOp op, const Expr& a) {
+  if (Expr value = fold(op, a); value.defined()) return value;
+  if (Expr same = identity(op, a); same.defined()) return same;
+  return raw::unary(op, a);
+}
+
+Expr remake_binary(BinaryOp op, const Expr& a, const Expr& b) {
+  if (Expr value = fold(op, a, b); value.defined()) return value;
+  if (Expr same = identity(op, a, b); same.defined()) return same;
+  return raw::binary(op, a, b);
+}
+
 Expr make_select(const Expr& condition, const Expr& a, const Expr& b, Location where) {
   require_bool(condition, where);
   require_defined(a, "select", where);

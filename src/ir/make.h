@@ -21,6 +21,10 @@ Expr make_unary(UnaryOp op, const Expr& a, Location where = {});
 /// signed integers widen to the wider one. Raises E0409 otherwise, and E0410 when folding int64
 /// constants overflows.
 Expr make_binary(BinaryOp op, const Expr& a, const Expr& b, Location where = {});
+/// The same for operands that a stage has rewritten, of one dtype. Never raises: overflow wraps, as
+/// it does when the kernel runs.
+Expr remake_unary(UnaryOp op, const Expr& a);
+Expr remake_binary(BinaryOp op, const Expr& a, const Expr& b);
 Expr make_select(const Expr& condition, const Expr& a, const Expr& b, Location where = {});
 Expr make_cast(const Expr& a, DType dtype, Location where = {});
 Expr make_load(const Buffer& buffer, std::vector<Expr> indices, const Expr& safe = {},

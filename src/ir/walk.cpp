@@ -78,10 +78,10 @@ class Substitution {
       case ExprKind::IntConst:
       case ExprKind::FloatConst:
       case ExprKind::VarNode: break;
-      case ExprKind::Unary: return make_unary(get<Unary>(e).op, run(get<Unary>(e).a));
+      case ExprKind::Unary: return remake_unary(get<Unary>(e).op, run(get<Unary>(e).a));
       case ExprKind::Binary: {
         const auto& b = get<Binary>(e);
-        return make_binary(b.op, run(b.a), run(b.b));
+        return remake_binary(b.op, run(b.a), run(b.b));
       }
       case ExprKind::Select: {
         const auto& s = get<Select>(e);

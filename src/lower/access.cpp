@@ -39,11 +39,11 @@ Expr AccessLowering::expr(const Expr& e) const {
     case ir::ExprKind::VarNode: return e;
     case ir::ExprKind::Unary: {
       const auto& u = ir::get<ir::Unary>(e);
-      return ir::make_unary(u.op, expr(u.a));
+      return ir::remake_unary(u.op, expr(u.a));
     }
     case ir::ExprKind::Binary: {
       const auto& b = ir::get<ir::Binary>(e);
-      return make_binary(b.op, expr(b.a), expr(b.b));
+      return ir::remake_binary(b.op, expr(b.a), expr(b.b));
     }
     case ir::ExprKind::Select: {
       const auto& s = ir::get<ir::Select>(e);

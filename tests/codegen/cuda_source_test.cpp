@@ -105,6 +105,25 @@ TEST(CudaSource, LoopVariablesDoNotOverflow) {
       {"for (int k = 0; k < 2147483647; ++k) {", "for (int64_t k = 0; k < 2147483648; ++k) {"});
 }
 
+// The front end of CUDA 13.0 makes wrong addresses of divisions of small numbers by constants
+// (docs/hardware-facts.md).
+TEST(CudaSource, DividesByConstantsWithItsOwnMultiplication) {
+  expect_in(body("B: float32[n]", R"(
+for r in 0 .. 260 {
+  B[r / 65 * 130 + r % 65 * 2] = 1
+  B[r / 64] = 2
+}
+for k in 0 .. n {
+  B[(k + 1) % 65] = 3
+}
+)"),
+            {
+                "B[tc_div<65>(r) * 130 + tc_mod<65>(r) * 2] = 1.0f;",
+                "B[r / 64] = 2.0f;",
+                "B[tc_mod<65>(k + 1)] = 3.0f;",
+            });
+}
+
 TEST(CudaSource, BlockIndicesAreDigitsOfTheFlatOne) {
   auto grid = [](const std::string& extents) {
     return body_of(cuda_source("device function f(B: float32[n, m]) { kernel (" + extents +

@@ -79,5 +79,19 @@ TEST(Regressions, NanConstantReadsBackWithItsBits) {
   }
 }
 
+// A load that is always out of bounds is its safe value, and what is computed with it a constant:
+// no reason to refuse what wraps when it runs.
+TEST(Regressions, ConstantsThatLoweringFindsWrap) {
+  const Function f = function("wraps", [&] {
+    Buffer a = tensor("A", {4}, int64), b = tensor("B", {1}, int64);
+    kernel({1});
+    annotate_safe_value(a, Expr(std::int64_t{INT64_MAX}));
+    b(0) = a(9) * -99;
+  });
+  std::vector<std::int64_t> a(4), b(1);
+  compile_quickly(f)(TensorView(a, {4}), TensorView(b, {1}));
+  EXPECT_EQ(b[0], INT64_MIN + 99);  // -99 * (2^63 - 1) modulo 2^64
+}
+
 }  // namespace
 }  // namespace tilecopy
