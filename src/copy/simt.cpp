@@ -98,6 +98,16 @@ class Planner {
     return std::min(most, 16);
   }
 
+  int widest_bytes() const {
+    int widest = 32;
+    for (bool of_src : {false, true}) {
+      if (of_src && !site_.src) continue;
+      if (fragment_of(site_, of_src ? site_.src->buffer : site_.dst.buffer)) continue;
+      widest = std::min(widest, widest_access(site_, of_src) * element_bytes(site_, of_src));
+    }
+    return widest;
+  }
+
   // The widest group along `axis` that every side in memory moves in one access, so that threads in
   // a row touch memory without gaps.
   int group(std::size_t axis, int most) {
@@ -120,7 +130,7 @@ class Planner {
     rules_.missed(fmt::format(
         "coalesced_width={}: not met, {} elements are proved contiguous and aligned on a side, "
         "{} bytes at most",
-        wanted, best, 16));
+        wanted, best, widest_bytes()));
     return best;
   }
 
@@ -204,7 +214,7 @@ class Planner {
     auto width = [&](bool of_src) {
       int most = std::min(vector, widest_access(site_, of_src));
       const Buffer& buffer = of_src ? site_.src->buffer : site_.dst.buffer;
-      if (fragment_of(site_, buffer)) return most;
+      if (fragment_of(site_, buffer)) return vector;  // registers take any
       return vector_elements(site_, of_src, axis, most, rules_.proof());
     };
     plan_->dst_access = width(false);

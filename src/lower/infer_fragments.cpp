@@ -44,7 +44,8 @@ std::string place(Location where) {
 // Tiles that must be held alike, in classes.
 class Classes {
  public:
-  explicit Classes(const ir::Kernel& kernel) : kernel_(kernel), facts_(all_facts(kernel)) {
+  Classes(const ir::Kernel& kernel, const target::Target& target)
+      : kernel_(kernel), target_(target), facts_(all_facts(kernel)) {
     ir::for_each_stmt(kernel.body, [&](const ir::Stmt& s) { collect(s); });
   }
 
@@ -117,6 +118,8 @@ class Classes {
   }
 
   void pair(const ir::Region& src, const ir::Region& dst, bool swapped, Location where) {
+    if (src.buffer.scope() == Scope::shared) beside_shared_.insert(dst.buffer.node());
+    if (dst.buffer.scope() == Scope::shared) beside_shared_.insert(src.buffer.node());
     if (is_fragment(src.buffer) && !inside(src)) {
       expel(src.buffer, fmt::format("{} may read past its end", place(where)));
     }
@@ -226,13 +229,21 @@ class Classes {
     return result;
   }
 
-  // Row-major, neighbours of 16 bytes to a thread, with all threads or nearly all at work.
+  // Bytes of the widest access that all memory beside these tiles takes without bank conflicts.
+  int widest_access(const std::vector<Buffer>& members) const {
+    for (const Buffer& tile : members) {
+      if (beside_shared_.contains(tile.node())) return 16;
+    }
+    return target::has_wide_access(target_) ? 32 : 16;
+  }
+
+  // Row-major, neighbours of one access to a thread, with all threads or nearly all at work.
   std::optional<Fragment> choose(const std::vector<Buffer>& members) const {
     std::vector<std::int64_t> shape = shape_of(members[0]);
     std::int64_t total = elements(members[0]);
     int narrowest = 16;
     for (const Buffer& tile : members) narrowest = std::min(narrowest, bytes(tile.dtype()));
-    for (std::int64_t vector = 16 / narrowest; vector >= 1; vector /= 2) {
+    for (std::int64_t vector = widest_access(members) / narrowest; vector >= 1; vector /= 2) {
       if (shape.empty() || shape.back() % vector != 0) continue;
       if (vector > 1 && total / vector < kernel_.threads) continue;
       std::int64_t most = std::min<std::int64_t>(kernel_.threads, total / vector);
@@ -253,17 +264,21 @@ class Classes {
   }
 
   const ir::Kernel& kernel_;
+  const target::Target& target_;
   ir::Facts facts_;
   std::vector<Buffer> tiles_;
   std::map<Node, Node> parent_;
   std::map<Node, Fragment> annotated_, preferred_;
   std::set<Node> out_;
+  std::set<Node> beside_shared_;
   std::set<const ir::StmtNode*> in_parallel_;
   FragmentLayouts result_;
 };
 
 }  // namespace
 
-FragmentLayouts infer_fragments(const ir::Kernel& kernel) { return Classes(kernel).solve(); }
+FragmentLayouts infer_fragments(const ir::Kernel& kernel, const target::Target& target) {
+  return Classes(kernel, target).solve();
+}
 
 }  // namespace tilecopy::lower

@@ -6,6 +6,7 @@
 
 #include "copy/site.h"
 #include "ir/node.h"
+#include "target/target.h"
 
 namespace tilecopy::lower {
 
@@ -16,6 +17,6 @@ struct FragmentLayouts {
   std::vector<std::string> remarks;
 };
 
-FragmentLayouts infer_fragments(const ir::Kernel& kernel);
+FragmentLayouts infer_fragments(const ir::Kernel& kernel, const target::Target& target);
 
 }  // namespace tilecopy::lower

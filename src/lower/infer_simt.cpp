@@ -171,7 +171,7 @@ ir::Stmt with_layouts(const ir::Stmt& s, const InferredLayouts& inferred) {
 
 InferredLayouts infer_simt_layouts(const std::shared_ptr<const ir::Kernel>& kernel,
                                    const target::Target& target) {
-  FragmentLayouts fragments = infer_fragments(*kernel);
+  FragmentLayouts fragments = infer_fragments(*kernel, target);
   InferredLayouts result;
   result.kernel = kernel;
   result.fragments = std::move(fragments.fragments);

@@ -138,6 +138,22 @@ TEST(MachineCode, MovesAreWhole) {
   EXPECT_EQ(code.find("STL"), code.npos) << "a register tile lies in memory";
 }
 
+TEST(MachineCode, WideMovesAreWholeWhereThereAreAny) {
+  SKIP_WITHOUT_NVDISASM();
+  const std::string code =
+      machine_code(device_text("A: float16[n], B: float16[n]",
+                               "x = alloc_local float16[16]\n"
+                               "instr cuda.move(&x[0], &A[thread * 16 + bx * 2048], 32)\n"
+                               "instr cuda.move(&B[thread * 16 + bx * 2048], &x[0], 32)\n"),
+                   "sm_100a");
+  for (const char* way : {"LDG", "STG"}) {
+    const std::size_t first = code.find(way);
+    ASSERT_NE(first, code.npos) << way;
+    EXPECT_NE(code.substr(first, code.find('\n', first) - first).find(".256"), code.npos);
+    EXPECT_EQ(code.find(way, first + 1), code.npos) << "more than one " << way;
+  }
+}
+
 TEST(MachineCode, ProductsAndSumsRoundOneByOne) {
   SKIP_WITHOUT_NVDISASM();
   const std::string code =

@@ -323,6 +323,30 @@ TEST(Planner, ANamedMethodComesBeforeCostsAndHints) {
   EXPECT_EQ(planned("host_run").method, "cp_async");
 }
 
+TEST(Planner, FragmentsAreDealtInTheWidestAccessOfTheMemoryBesideThem) {
+  auto access = [](const char* arch, bool beside_shared) {
+    tc::Function f = tc::function("f", [&] {
+      auto a = tc::tensor("A", {64, 128}, tc::float32);
+      auto b = tc::tensor("B", {64, 128}, tc::float32);
+      tc::kernel({1}, {.threads = 128});
+      auto held = tc::alloc_fragment({64, 128}, tc::float32);
+      tc::copy(a, held);
+      if (!beside_shared) return tc::copy(held, b), void();
+      auto tile = tc::alloc_shared({64, 128}, tc::float32);
+      tc::copy(held, tile);
+      tc::copy(tile, b);
+    });
+    tc::Passage passage;
+    passage.tile = f.shared();
+    tc::lower_through(passage, tc::target::parse_target(std::string("cuda -arch=") + arch),
+                      "select_copies");
+    return parameter(passage.chosen().at(0).report, "access_bytes");
+  };
+  EXPECT_EQ(access("sm_90a", false), "16 in, 16 out");
+  EXPECT_EQ(access("sm_100a", false), "32 in, 32 out");
+  EXPECT_EQ(access("sm_100a", true), "16 in, 16 out");
+}
+
 TEST(Planner, HandlesFindTheirPlans) {
   tc::CopyHandle second;
   std::vector<tc::CopyPlan> plans = plan(tc::function("f", [&] {
