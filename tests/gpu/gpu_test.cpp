@@ -61,9 +61,13 @@ class Memory {
     return bytes;
   }
   void clear() const { write(0, std::vector<std::uint8_t>(bytes_)); }
-  TensorView view(DType dtype, std::vector<std::int64_t> shape) const {
-    return {
-        reinterpret_cast<void*>(pointer_), dtype, std::move(shape), {}, true, Device{kDLCUDA, 0}};
+  TensorView view(DType dtype, std::vector<std::int64_t> shape, int device = 0) const {
+    return {reinterpret_cast<void*>(pointer_),
+            dtype,
+            std::move(shape),
+            {},
+            true,
+            Device{kDLCUDA, device}};
   }
 
  private:
@@ -129,6 +133,42 @@ TEST_F(Gpu, ARelaunchWithOtherPointersMovesTheirMemory) {
     copy(from->view(float16, {64, 128}), to.view(float16, {64, 128}));
     EXPECT_EQ(to.read(0, bytes), data);
   }
+}
+
+// One kernel, loaded into each context that tensors live in.
+void expect_copy(const CompiledKernel& copy, int device, std::uint64_t seed) {
+  constexpr std::size_t bytes = 64 * 128 * 2;
+  Memory from(bytes), to(bytes);
+  const std::vector<std::uint8_t> data = random_bytes(bytes, seed);
+  from.write(0, data);
+  copy(from.view(float16, {64, 128}, device), to.view(float16, {64, 128}, device));
+  EXPECT_EQ(to.read(0, bytes), data);
+}
+
+TEST_F(Gpu, TensorsOfAContextThatIsNotThePrimaryOne) {
+  const CompiledKernel copy = compile(copy_through_shared(64, 128, float16, "tma"), target);
+  expect_copy(copy, 0, 1);
+  MoreDriver more;
+  void *context = nullptr, *current = nullptr;
+  more.call("cuCtxCreate_v2", &context, 0u, 0);
+  expect_copy(copy, 0, 2);
+  more.call("cuCtxGetCurrent", &current);
+  EXPECT_EQ(current, context) << "a launch changed the current context";
+  more.call("cuCtxDestroy_v2", context);
+  expect_copy(copy, 0, 3);
+}
+
+TEST_F(Gpu, TensorsOfASecondGpu) {
+  const run::CudaDriver& driver = run::CudaDriver::get();
+  if (driver.devices < 2) GTEST_SKIP() << "one GPU";
+  const CompiledKernel copy = compile(copy_through_shared(64, 128, float16, "tma"), target);
+  expect_copy(copy, 0, 1);
+  void* context = nullptr;
+  driver.check(driver.cuDevicePrimaryCtxRetain(&context, 1), "cuDevicePrimaryCtxRetain");
+  driver.check(driver.cuCtxPushCurrent(context), "cuCtxPushCurrent");
+  expect_copy(copy, 1, 2);
+  driver.check(driver.cuCtxPopCurrent(&context), "cuCtxPopCurrent");
+  expect_copy(copy, 0, 3);
 }
 
 class LargeTensors : public Gpu, public testing::WithParamInterface<const char*> {};
