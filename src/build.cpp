@@ -77,6 +77,16 @@ std::string generate_cuda(const std::vector<std::unique_ptr<Passage>>& passages)
   return codegen::generate_cuda(kernels);
 }
 
+// ---- Emulator ----
+
+emulator::EmulatedKernel emulate(Passage& p) {
+  std::vector<emulator::Program> programs;
+  for (const auto& variant : p.variants) {
+    programs.push_back(emulator::assemble(variant->lowered));
+  }
+  return {std::move(programs), std::move(p.launch)};
+}
+
 }  // namespace
 
 Module build(std::vector<std::unique_ptr<Passage>>& passages, const target::Target& target,
@@ -90,6 +100,12 @@ Module build(std::vector<std::unique_ptr<Passage>>& passages, const target::Targ
       "codegen", [&] { return cuda ? generate_cuda(passages) : generate_c(passages); }));
   dump(fmt::format("{}.4-source.{}", first.tile->name, cuda ? "cu" : "c"),
        [&] { return *module.source; });
+  if (target.kind == target::TargetKind::emulator) {
+    first.watch.time("build", [&] {
+      for (auto& p : passages) module.emulated.push_back(emulate(*p));
+    });
+    return module;
+  }
   if (cuda) {
     run::CudaBuild built = first.watch.time("build", [&] {
       return run::build_cubin(first.tile->name, *module.source, target.arch, options.use_cache);

@@ -1,6 +1,7 @@
 // From lowered kernels to code that runs: source, compiler, cache.
 #pragma once
 
+#include "emulator/kernel.h"
 #include "pipe.h"
 #include "run/cuda_kernel.h"
 #include "run/host_kernel.h"
@@ -12,6 +13,7 @@ struct Module {
   /// One for each passage, of the target's kind.
   std::vector<run::HostKernel> host;
   std::vector<run::CudaKernel> cuda;
+  std::vector<emulator::EmulatedKernel> emulated;
   bool from_cache = false;
 };
 

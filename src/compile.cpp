@@ -95,6 +95,14 @@ void lower_kernel(Passage& p, const target::Target& target) {
   }
 }
 
+// A kernel that somebody wrote, or printed, at device level.
+void place_kernel(Passage& p, const target::Target& target) {
+  p.variants.push_back(std::make_unique<Variant>());
+  p.variants.back()->lowered = lower::place_device_kernel(*p.tile, target);
+  p.launch = lower::plan_launch(*p.tile, p.memory);
+  lower::add_variant(p.launch, *p.tile, p.variants.back()->lowered, {});
+}
+
 void verify_device(const Passage& p) {
   if (p.variants.empty()) return ir::verify(p.device);
   for (const auto& variant : p.variants) ir::verify(variant->lowered.kernel);
@@ -112,6 +120,10 @@ void lower_through(Passage& p, const target::Target& target, const std::string& 
   p.watch.time("verify", [&] { ir::verify(*p.tile); });
   dump_stage("1-language", *p.tile);
   if (done("language")) return;
+
+  if (p.tile->level == ir::Level::device) {
+    return p.watch.time("lower", [&] { place_kernel(p, target); });
+  }
 
   p.watch.time("infer_layouts", [&] { infer_layouts(p, target); });
   dump_stage("2-infer_layouts", *p.tile);
@@ -139,10 +151,10 @@ CompiledKernel finish(Passage& p, std::size_t index, const target::Target& targe
   impl->remarks = std::move(p.remarks);
   impl->times = std::move(p.watch.times);
   impl->from_cache = module.from_cache;
-  if (target::is_simt(target)) {
-    impl->cuda.emplace(module.cuda[index]);
-  } else {
-    impl->host.emplace(module.host[index]);
+  switch (target.kind) {
+    case target::TargetKind::cpu: impl->host.emplace(module.host[index]); break;
+    case target::TargetKind::cuda: impl->cuda.emplace(module.cuda[index]); break;
+    case target::TargetKind::emulator: impl->emulated.emplace(module.emulated[index]); break;
   }
   return CompiledKernel(std::move(impl));
 }
@@ -152,7 +164,6 @@ std::vector<CompiledKernel> compile_all(std::span<const Function> functions,
                                         const CompileOptions& options) {
   if (functions.empty()) return {};
   target::Target target = target::parse_target(target_text);
-  target::require_available(target);
 
   std::vector<std::unique_ptr<Passage>> passages;
   for (const Function& function : functions) {

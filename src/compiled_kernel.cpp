@@ -8,11 +8,38 @@
 
 namespace tilecopy {
 
+namespace {
+
+[[noreturn]] void raise_verdict(const Verdict& verdict) {
+  raise(ErrorCode::E0809, verdict.where,
+        {.needed = "a kernel without " + verdict.kind,
+         .found = fmt::format("{} (block {}, schedule {})", verdict.text, verdict.block,
+                              verdict.schedule),
+         .help = verdict.help});
+}
+
+}  // namespace
+
 void CompiledKernel::run(const std::vector<Argument>& arguments, const LaunchOptions& options,
                          Location where) const {
   at_line(where, [&] {
     if (impl_->cuda) return impl_->cuda->launch(arguments, options.stream);
+    if (impl_->emulated) {
+      const EmulatorReport report = impl_->emulated->run(arguments, options.emulator);
+      return report.clean() ? void() : raise_verdict(report.verdicts.front());
+    }
     impl_->host->launch(arguments, options.threads);
+  });
+}
+
+EmulatorReport CompiledKernel::emulate(const std::vector<Argument>& arguments,
+                                       const EmulatorOptions& options, Location where) const {
+  return at_line(where, [&] {
+    if (!impl_->emulated) {
+      raise(ErrorCode::E0602, {},
+            {.needed = "a kernel for \"emulator -arch=...\"", .found = "a kernel for " + target()});
+    }
+    return impl_->emulated->run(arguments, options);
   });
 }
 

@@ -1,6 +1,7 @@
 // What a CompiledKernel holds.
 #pragma once
 
+#include "emulator/kernel.h"
 #include "run/cuda_kernel.h"
 #include "run/host_kernel.h"
 #include "tilecopy/compile.h"
@@ -16,8 +17,9 @@ struct CompiledKernel::Impl {
   std::vector<std::string> remarks;
   std::vector<StageTime> times;
   bool from_cache = false;
-  std::optional<run::HostKernel> host;  ///< one of the two
+  std::optional<run::HostKernel> host;  ///< one of the three
   std::optional<run::CudaKernel> cuda;
+  std::optional<emulator::EmulatedKernel> emulated;
 };
 
 }  // namespace tilecopy

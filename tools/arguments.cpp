@@ -62,11 +62,11 @@ Tensor read_input(Kernel& kernel, const run::TensorParam& param, const std::stri
          .found = fmt::format("{} of shape {}", path, shape_text(tensor.shape()))});
 }
 
+}  // namespace
+
 std::uint64_t seed_of(const Request& request) {
   return request.seed ? static_cast<std::uint64_t>(parse_integer("--seed", *request.seed, 0)) : 0;
 }
-
-}  // namespace
 
 const Array& Arguments::array(const std::string& name) const {
   return *std::find_if(arrays.begin(), arrays.end(),

@@ -38,6 +38,8 @@ void check_names(const Kernel& kernel, const Request& request);
 Arguments make_arguments(Kernel& kernel, const Request& request);
 
 /// Raises E0605 if a file of --out cannot be written, and leaves it as it is. Called before the
+/// What --seed says, or 0.
+std::uint64_t seed_of(const Request& request);
 /// work whose result it is for.
 void check_outputs(const Request& request);
 

@@ -36,7 +36,9 @@ constexpr FlagRow rows[] = {
      &R::opt_level},
     {"--cpu-threads", "N", "threads of the cpu target\n(default: OMP_NUM_THREADS, or all cores)",
      data, &R::cpu_threads},
-    {"--seed", "N", "seed of the random data (default 0)", data, &R::seed},
+    {"--seed", "N", "seed of the random data and of emulated schedules (default 0)", data,
+     &R::seed},
+    {"--schedules", "N", "interleavings that `emulate` tries (default 20)", data, &R::schedules},
 };
 
 }  // namespace

@@ -51,8 +51,9 @@ constexpr std::array commands = {
                "  tilecopy ir im2col --shape 1x14x14x8 --pad 1\n"
                "  tilecopy ir copy --stop-after lower\n"},
     CommandRow{"emulate", kernel | running | json_text, emulate_command,
-               "Run a GPU kernel on the emulator (not in this version)",
-               "  tilecopy emulate copy --target \"emulator -arch=sm_90a\"\n"},
+               "Run a GPU kernel without a GPU, and find races, hangs and bad accesses",
+               "  tilecopy emulate copy --shape 256x256 --prefer-instruction tma\n"
+               "  tilecopy emulate mine.tile --schedules 100 --seed 7 --json\n"},
     CommandRow{"bench", kernel | running | json_text, bench_command,
                "Measure a kernel beside memcpy of the same bytes",
                "  tilecopy bench copy --cpu-threads 4\n"

@@ -20,7 +20,7 @@ struct Request {
 
   // Kernel files, and the data of all kernels.
   std::vector<std::string> set, in, out;
-  std::optional<std::string> seed;
+  std::optional<std::string> seed, schedules;
 
   // Compiling and running.
   std::optional<std::string> target, method, opt_level, cpu_threads;

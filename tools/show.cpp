@@ -85,12 +85,4 @@ int ir_command(const Request& request) {
   return good;
 }
 
-int emulate_command(const Request& request) {
-  checked_kernel(request);
-  raise(ErrorCode::E0602, {},
-        {.needed = "the emulator",
-         .found = "none: it is not in this version",
-         .help = "run the kernel on the cpu target, which gives the same result: `tilecopy run`"});
-}
-
 }  // namespace tilecopy::tool

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "tilecopy/emulator.h"
 #include "tilecopy/language.h"
 #include "tilecopy/tensor.h"
 
@@ -107,6 +108,8 @@ struct LaunchOptions {
   /// The CUDA stream of a launch, as the driver's or the runtime's handle; null for the default
   /// one.
   void* stream = nullptr;
+  /// Of an emulator target.
+  EmulatorOptions emulator = {};
 };
 
 /// A kernel that is ready to run. Copies share one kernel; launches may run concurrently.
@@ -117,7 +120,8 @@ class CompiledKernel {
 
   /// Runs the kernel on tensors and scalars in the order of the function's parameters, and waits;
   /// a CUDA kernel whose tensors all live in device memory is only launched, and its stream has to
-  /// be waited for. Raises E07xx before anything is written when an argument does not fit.
+  /// be waited for. Raises E07xx before anything is written when an argument does not fit, and
+  /// E0809 with the first verdict of the emulator.
   template <typename... Rest>
   void operator()(ArgumentAt first, Rest&&... rest) const {
     run({std::move(first.argument), Argument(std::forward<Rest>(rest))...}, {}, first.at);
@@ -125,6 +129,12 @@ class CompiledKernel {
   void operator()(Location where = std::source_location::current()) const { run({}, {}, where); }
   void run(const std::vector<Argument>& arguments, const LaunchOptions& options = {},
            Location where = std::source_location::current()) const;
+
+  /// Of a kernel for an emulator target: runs it on arguments in host memory and reports what it
+  /// found. With verdicts the tensors are left as they were. E0602 for another target, E07xx.
+  EmulatorReport emulate(const std::vector<Argument>& arguments,
+                         const EmulatorOptions& options = {},
+                         Location where = std::source_location::current()) const;
 
   const std::string& name() const;
   const std::string& target() const;

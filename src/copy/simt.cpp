@@ -68,9 +68,11 @@ int element_bytes(const Site& site, bool of_src) {
   return bytes((of_src ? site.src->buffer : site.dst.buffer).dtype());
 }
 
-// Elements of the widest access of a side that its memory takes.
+// Elements of the widest access of a side that its memory, or registers beside it, take.
 int widest_access(const Site& site, bool of_src) {
-  bool wide = target::has_wide_access(*site.target) && is_global(site, of_src);
+  const Buffer& buffer = of_src ? site.src->buffer : site.dst.buffer;
+  bool wide = target::has_wide_access(*site.target) &&
+              (is_global(site, of_src) || fragment_of(site, buffer));
   return (wide ? 32 : 16) / element_bytes(site, of_src);
 }
 
@@ -214,7 +216,7 @@ class Planner {
     auto width = [&](bool of_src) {
       int most = std::min(vector, widest_access(site_, of_src));
       const Buffer& buffer = of_src ? site_.src->buffer : site_.dst.buffer;
-      if (fragment_of(site_, buffer)) return vector;  // registers take any
+      if (fragment_of(site_, buffer)) return most;
       return vector_elements(site_, of_src, axis, most, rules_.proof());
     };
     plan_->dst_access = width(false);

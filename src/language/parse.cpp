@@ -283,14 +283,7 @@ namespace tilecopy {
 std::string Function::text() const { return ir::print(*kernel_); }
 
 Function parse(const std::string& text, const std::string& file) {
-  std::shared_ptr<const ir::Kernel> kernel = language::parse(text, file);
-  if (kernel->level != ir::Level::tile) {
-    raise(ErrorCode::E0501, kernel->where,
-          {.needed = "a function of the tile level",
-           .found = "one of the device level",
-           .help = "read the text that lowering started from"});
-  }
-  return Function(std::move(kernel));
+  return Function(language::parse(text, file));
 }
 
 }  // namespace tilecopy

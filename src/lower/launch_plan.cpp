@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <map>
 #include <set>
 
 #include "base/diagnostic.h"
 #include "ir/make.h"
 #include "ir/walk.h"
+#include "isa/isa.h"
 #include "lower/lower.h"
 
 namespace tilecopy::lower {
@@ -75,15 +77,41 @@ std::string declared_text(const Buffer& tensor) {
   return fmt::format("{}[{}]", to_string(tensor.dtype()), dims);
 }
 
-// The buffer that a statement writes, or null.
-const ir::BufferNode* written_buffer(const ir::Stmt& s) {
-  if (const auto* store = ir::as<ir::Store>(s)) return store->buffer.node();
-  if (const auto* copy = ir::as<ir::Copy>(s)) return copy->dst.buffer.node();
-  if (const auto* transpose = ir::as<ir::Transpose>(s)) return transpose->dst.buffer.node();
-  if (const auto* fill = ir::as<ir::Fill>(s)) return fill->dst.buffer.node();
-  if (const auto* im2col = ir::as<ir::Im2col>(s)) return im2col->col.buffer.node();
-  return nullptr;
-}
+// The tensors that statements write. Stores by the TMA unit name a tensor map.
+class WrittenBuffers {
+ public:
+  explicit WrittenBuffers(const ir::Stmt& body) {
+    ir::for_each_stmt(body, [&](const ir::Stmt& s) { visit(s); });
+  }
+
+  bool contains(const Buffer& buffer) const { return written_.contains(buffer.node()); }
+
+ private:
+  void visit(const ir::Stmt& s) {
+    if (const auto* store = ir::as<ir::Store>(s)) add(store->buffer);
+    if (const auto* copy = ir::as<ir::Copy>(s)) add(copy->dst.buffer);
+    if (const auto* transpose = ir::as<ir::Transpose>(s)) add(transpose->dst.buffer);
+    if (const auto* fill = ir::as<ir::Fill>(s)) add(fill->dst.buffer);
+    if (const auto* im2col = ir::as<ir::Im2col>(s)) add(im2col->col.buffer);
+    if (const auto* map = ir::as<ir::TensorMap>(s)) maps_[map->var.node()] = map->tensor;
+    if (const auto* instr = ir::as<ir::Instr>(s)) visit(*instr);
+  }
+
+  void visit(const ir::Instr& instr) {
+    const isa::InstrRow& row = *isa::find_instruction(instr.name);
+    for (std::size_t i = 0; i < instr.operands.size(); ++i) {
+      if (row.operands[i] == 'w') add(std::get<ir::Address>(instr.operands[i]).buffer);
+      if (row.operands[i] == 'm' && row.effect == isa::Effect::bulk_store) {
+        add(maps_.at(std::get<Expr>(instr.operands[i]).node()));
+      }
+    }
+  }
+
+  void add(const Buffer& buffer) { written_.insert(buffer.node()); }
+
+  std::set<const ir::BufferNode*> written_;
+  std::map<const ir::ExprNode*, Buffer> maps_;
+};
 
 void add_windows(const ir::Im2col& op, const SizeCompiler& sizes, run::LaunchPlan& plan) {
   auto add = [&](const char* axis, std::size_t dim, std::int64_t kernel, std::int64_t dilation,
@@ -159,10 +187,11 @@ void add_variant(run::LaunchPlan& plan, const ir::Kernel& kernel, const SimtKern
       if (!known.insert(guard.text).second) continue;
       variant.guards.push_back(launch_guard(guard, kernel, sizes));
     }
-    for (const auto& map : decision.plan->tensor_maps) {
-      variant.tensor_maps.push_back(recipe(*map, kernel, sizes));
-    }
   }
+  ir::for_each_stmt(simt.kernel.body, [&](const ir::Stmt& s) {
+    const auto* map = ir::as<ir::TensorMap>(s);
+    if (map) variant.tensor_maps.push_back(recipe(*map, kernel, sizes));
+  });
 }
 
 run::LaunchPlan plan_launch(const ir::Kernel& kernel, const TileMemory& memory) {
@@ -181,23 +210,20 @@ run::LaunchPlan plan_launch(const ir::Kernel& kernel, const TileMemory& memory) 
     }
   }
   SizeCompiler sizes(kernel, plan);
-  std::map<const ir::BufferNode*, std::size_t> index;
+  const WrittenBuffers written(kernel.body);
   for (const ir::Param& param : kernel.params) {
     const auto* tensor = std::get_if<Buffer>(&param);
     if (!tensor) continue;
-    index[tensor->node()] = plan.tensors.size();
     run::TensorParam& row = plan.tensors.emplace_back();
     row.name = tensor->name();
     row.dtype = tensor->dtype();
     row.text = declared_text(*tensor);
+    row.written = written.contains(*tensor);
     Location where = tensor->node()->where;
     for (const Expr& e : tensor->shape()) row.shape.push_back(sizes.compile(e, where));
     for (const Expr& e : tensor->node()->strides) row.strides.push_back(sizes.compile(e, where));
   }
   ir::for_each_stmt(kernel.body, [&](const ir::Stmt& s) {
-    if (auto tensor = index.find(written_buffer(s)); tensor != index.end()) {
-      plan.tensors[tensor->second].written = true;
-    }
     if (const auto* im2col = ir::as<ir::Im2col>(s)) add_windows(*im2col, sizes, plan);
   });
   return plan;

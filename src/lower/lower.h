@@ -67,6 +67,10 @@ SimtKernel to_simt(const ir::Kernel& kernel, std::vector<planner::Decision>& dec
                    const planner::Simt& simt, const ir::Facts& facts,
                    const planner::Layouts& layouts, const target::Target& target);
 
+/// A kernel that is at device level already, with a thread: tiles lie one after the other in shared
+/// memory. Raises E0602 for a kernel without threads, E0421.
+SimtKernel place_device_kernel(const ir::Kernel& kernel, const target::Target& target);
+
 /// Where each tile lies in the memory of a block.
 struct TileMemory {
   std::map<const ir::BufferNode*, std::int64_t> offsets;  ///< in bytes
@@ -75,7 +79,7 @@ struct TileMemory {
 /// Raises E0421 when the tiles of a block are too large.
 TileMemory place_tiles(const ir::Kernel& kernel, const planner::Layouts& layouts);
 
-/// `kernel` is at tile level. Raises E0428 for sizes that cannot be computed at launch.
+/// Raises E0428 for sizes that cannot be computed at launch.
 run::LaunchPlan plan_launch(const ir::Kernel& kernel, const TileMemory& memory);
 
 /// Adds one CUDA entry function. The entry's name is the plan's; the caller makes it unique.

@@ -49,7 +49,8 @@ std::string arguments_text(const BoundMap& map) {
   return text;
 }
 
-// The first rule of cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col that the numbers break.
+// The first rule of cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col that the numbers break; empty
+// when none is known.
 std::string broken_rule(const BoundMap& map) {
   const TensorMapRecipe& r = *map.recipe;
   auto any = [](const auto& list, auto&& test) {
@@ -73,7 +74,7 @@ std::string broken_rule(const BoundMap& map) {
   if (!r.im2col && any(r.box, [](auto b) { return b < 1 || b > 256; })) {
     return "box extents from 1 to 256";
   }
-  if (!r.im2col) return "arguments that this driver accepts";
+  if (!r.im2col) return {};
   if (any(r.box, [](auto b) { return b < 1; }) || r.box[0] > 256 || r.box[1] > 1024) {
     return "1 to 256 channels and 1 to 1024 pixels";
   }
@@ -84,7 +85,7 @@ std::string broken_rule(const BoundMap& map) {
   if (any(r.lower, outside) || any(r.upper, outside)) {
     return fmt::format("corners from {} to {}", -corner, corner - 1);
   }
-  return "arguments that this driver accepts";
+  return {};
 }
 
 // Drivers up to 13.1 set a bit wrongly for small tensors. Fact: CUTLASS, which clears it as well.
@@ -119,6 +120,13 @@ std::optional<BoundMap> bind_map(const TensorMapRecipe& recipe, const LaunchPlan
   return map;
 }
 
+void require_encodable(const BoundMap& map) {
+  const std::string rule = broken_rule(map);
+  if (rule.empty()) return;
+  raise(ErrorCode::E0807, map.recipe->where.value_or(Location{}),
+        {.needed = rule, .found = arguments_text(map)});
+}
+
 EncodedMap encode(const BoundMap& map, const CudaDriver& driver) {
   const TensorMapRecipe& r = *map.recipe;
   EncodedMap encoded{};
@@ -144,8 +152,9 @@ EncodedMap encode(const BoundMap& map, const CudaDriver& driver) {
         steps.data(), 0, swizzle_mode(r.swizzle_bytes), promotion_mode(r.l2_promotion_bytes), 0);
   }
   if (result != 0) {
+    const std::string rule = broken_rule(map);
     raise(ErrorCode::E0807, r.where.value_or(Location{}),
-          {.needed = broken_rule(map),
+          {.needed = rule.empty() ? "arguments that this driver accepts" : rule,
            .found = fmt::format("{}; {}", arguments_text(map), driver.error_text(result))});
   }
   correct(encoded, map, driver);

@@ -27,6 +27,8 @@ struct BoundMap {
 std::optional<BoundMap> bind_map(const TensorMapRecipe& recipe, const LaunchPlan& plan,
                                  const BoundArguments& arguments, DevicePointer address);
 
+/// Raises E0807 with every argument when they break a rule of the driver's that is known here.
+void require_encodable(const BoundMap& map);
 /// Raises E0807 with every argument and the rule that is broken.
 EncodedMap encode(const BoundMap& map, const CudaDriver& driver);
 

@@ -41,12 +41,6 @@ Target parse_target(const std::string& given) {
   raise_unknown(text);
 }
 
-void require_available(const Target& target) {
-  if (target.kind != TargetKind::emulator) return;
-  raise(ErrorCode::E0602, {},
-        {.needed = "the cpu or a cuda target", .found = fmt::format("{}", target.to_string())});
-}
-
 bool is_simt(const Target& target) { return target.kind != TargetKind::cpu; }
 bool has_tma(const Target& target) { return is_simt(target) && target.arch != "sm_80"; }
 bool has_wide_access(const Target& target) { return target.arch == "sm_100a"; }

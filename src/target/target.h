@@ -22,9 +22,6 @@ struct Target {
 /// "cpu". Raises E0601.
 Target parse_target(const std::string& text);
 
-/// Raises E0602 unless kernels can be compiled for the target.
-void require_available(const Target& target);
-
 /// The GPU architectures that the planner knows.
 std::span<const std::string_view> architectures();
 

@@ -212,7 +212,7 @@ TEST_F(Cli, ExplainTellsEachCopy) {
 TEST_F(Cli, ExplainTellsErrorCodes) {
   expect_contains(output_of({"explain", "E0101"}), {"E0101", "copy.extents", "help"});
   expect_contains(output_of({"explain", "e0801"}), {"E0801", "cc.missing"});
-  EXPECT_EQ(json_of({"explain", "E0602", "--json"})["name"], "target.unavailable");
+  EXPECT_EQ(json_of({"explain", "E0602", "--json"})["name"], "target.kind");
   expect_failure({"explain", "E9999"}, 2, {"E0603", "E9999"});
 }
 

@@ -112,11 +112,33 @@ std::vector<ErrorCase> option_cases() {
          at = next_line();
          compile(f);
        }},
-      {"E0602", "target_of_another_machine", "the cpu or a cuda target", "emulator -arch=sm_90a",
+      {"E0602", "emulating_a_kernel_for_the_cpu", "a kernel for \"emulator -arch=...\"",
+       "a kernel for cpu",
        [](Location& at) {
-         Function f = fill_function();
+         CompiledKernel kernel = compile(fill_function(), "cpu");
          at = next_line();
-         compile(f, "emulator -arch=sm_90a");
+         kernel.emulate({});
+       }},
+      {"E0602", "device_level_for_the_cpu", "a kernel with threads, for a cuda or emulator target",
+       "one with threads, for cpu",
+       [](Location& at) {
+         Function f =
+             parse("device function f(A: int8[4]) { kernel () threads 32 as t { A[0] = 1 } }");
+         at = next_line();
+         compile(f, "cpu");
+       }},
+      {"E0809", "a_race_on_the_emulator", "a kernel without race", "*which thread * wrote*",
+       [](Location& at) {
+         Function f = function("race", [&] {
+           Buffer a = tensor("A", {64}, int32);
+           kernel({1}, {.threads = 64});
+           parallel({64}, [&](Var i) {
+             at = next_line();
+             a(i % 2) = i;
+           });
+         });
+         std::vector<int> a(64);
+         compile(f, "emulator -arch=sm_90a")(TensorView(a, {64}));
        }},
       {"E0603", "optimisation_level_of_nine", "opt_level 0 to 3", "opt_level 9",
        [](Location& at) {

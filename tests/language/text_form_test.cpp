@@ -495,7 +495,6 @@ TEST(TextForm, FaultsOutsideOfTheBody) {
       {"device function f() { kernel () { t = alloc_shared int8[4] layout 5:1 } }", "E0415"},
   };
   for (const auto& [text, code] : faults) EXPECT_EQ(error_of(text).code(), code) << text;
-  EXPECT_THROW(parse("device function f() { kernel () { } }"), UserError);
 }
 
 TEST(TextForm, SuggestsTheNearestName) {

@@ -23,6 +23,17 @@ std::string launch_text(const Launch& launch, const std::vector<Array>& arrays) 
   return text;
 }
 
+constexpr int emulated_schedules = 3;
+
+// Whether the kernel stores nothing that it never wrote.
+bool all_known(const std::vector<Array>& arrays) {
+  bool known = true;
+  for (const Array& array : arrays) {
+    array.for_each([&](const Indices& at) { known = known && array.load(at).known; });
+  }
+  return known;
+}
+
 }  // namespace
 
 std::string test_target() {
@@ -77,6 +88,13 @@ std::string check_launches(const Description& kernel, const CompiledKernel& comp
     const int threads = outcome.blocks_depend ? 1 : launch.threads;
     if (test_target() == "cpu") {
       compiled.run(arguments_for(got, written), {.threads = threads});
+    } else if (test_target().starts_with("emulator")) {
+      if (outcome.blocks_depend) continue;
+      const EmulatorReport report =
+          compiled.emulate(arguments_for(got, written), {.seed = kernel.seed,
+                                                         .schedules = emulated_schedules,
+                                                         .unwritten = all_known(want)});
+      if (!report.clean()) return report.text() + launch_text(launch, want);
     } else {
       // The blocks of a GPU run in any order.
       if (outcome.blocks_depend) continue;
