@@ -136,7 +136,7 @@ Block::Bytes Block::read(Warp& warp, int lane, int index, std::int64_t offset, i
       note_shared(address, count, false, access_of(thread, site), threads_[thread].view, index);
       std::memcpy(result.data.data(), shared_.at(address), size);
       for (std::size_t b = 0; b < size; ++b) {
-        result.written[b] = shared_.written(address + static_cast<std::int64_t>(b));
+        result.written[b] = shared_.written(address + static_cast<std::int64_t>(b), index);
       }
       break;
     }
@@ -180,7 +180,7 @@ void Block::write(Warp& warp, int lane, int index, std::int64_t offset, const By
                   index);
       std::memcpy(shared_.at(address), bytes.data.data(), size);
       for (std::size_t b = 0; b < size; ++b) {
-        shared_.set_written(address + static_cast<std::int64_t>(b), bytes.written[b]);
+        shared_.set_written(address + static_cast<std::int64_t>(b), index, bytes.written[b]);
       }
       break;
     }

@@ -301,7 +301,7 @@ void Block::land(Operation& operation) {
     } else {
       std::memset(shared_.at(piece.shared), 0, size);
     }
-    for (std::int64_t b = 0; b < piece.bytes; ++b) shared_.set_written(piece.shared + b, true);
+    for (std::int64_t b = 0; b < piece.bytes; ++b) shared_.set_written(piece.shared + b, operation.place, true);
   }
 }
 
@@ -316,7 +316,7 @@ void Block::read_source(Operation& operation) {
     std::memcpy(operation.data.data() + at, shared_.at(piece.shared),
                 static_cast<std::size_t>(piece.bytes));
     for (std::int64_t b = 0; b < piece.bytes && !reported; ++b) {
-      if (shared_.written(piece.shared + b)) continue;
+      if (shared_.written(piece.shared + b, operation.place)) continue;
       reported = true;
       const Place& tile = place(operation.place);
       reporter_.add(Fault::unwritten, site(operation.site),

@@ -38,20 +38,24 @@ class SharedMemory {
  public:
   explicit SharedMemory(std::int64_t bytes)
       : bytes_(static_cast<std::size_t>(bytes)),
-        written_(static_cast<std::size_t>(bytes)),
+        writer_(static_cast<std::size_t>(bytes)),
         history_(static_cast<std::size_t>(bytes)) {}
 
   std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size()); }
   std::byte* at(std::int64_t offset) { return bytes_.data() + offset; }
-  bool written(std::int64_t offset) const { return written_[index(offset)]; }
-  void set_written(std::int64_t offset, bool written) { written_[index(offset)] = written; }
+  /// Whether a byte holds what was written through this place: what a tile that lay there before
+  /// has left counts for nothing.
+  bool written(std::int64_t offset, int place) const { return writer_[index(offset)] == place + 1; }
+  void set_written(std::int64_t offset, int place, bool written) {
+    writer_[index(offset)] = written ? place + 1 : 0;
+  }
   History& history(std::int64_t offset) { return history_[index(offset)]; }
 
  private:
   static std::size_t index(std::int64_t offset) { return static_cast<std::size_t>(offset); }
 
   std::vector<std::byte> bytes_;
-  std::vector<std::uint8_t> written_;
+  std::vector<int> writer_;  ///< place and 1, or 0
   std::vector<History> history_;
 };
 
