@@ -24,25 +24,21 @@ std::string Block::element_text(const Place& place, std::int64_t offset) const {
 }
 
 void Block::check_place(const Place& place, std::int64_t offset, std::int64_t bytes, int site,
-                        const std::string& agent) {
-  bool inside = false;
-  std::string extent;
-  if (place.buffer.scope() == Scope::global) {
-    const TensorMemory& tensor = inputs_.tensors[static_cast<std::size_t>(place.tensor)];
-    inside = tensor.holds(offset, bytes);
-    extent = tensor.text();
-  } else {
-    inside = offset >= 0 && offset + bytes <= place.bytes;
-    extent = fmt::format("{} bytes", place.bytes);
-  }
+                        Agent agent) {
+  const bool global = place.buffer.scope() == Scope::global;
+  const TensorMemory* tensor =
+      global ? &inputs_.tensors[static_cast<std::size_t>(place.tensor)] : nullptr;
+  const bool inside =
+      global ? tensor->holds(offset, bytes) : offset >= 0 && offset + bytes <= place.bytes;
   if (inside) return;
   reporter_.halt(Fault::out_of_bounds, this->site(site),
-                 fmt::format("{} accesses {} bytes at byte {} of {}, which has {}", agent, bytes,
-                             offset, place.buffer.name(), extent));
+                 fmt::format("{} accesses {} bytes at byte {} of {}, which has {}",
+                             agent_text(agent), bytes, offset, place.buffer.name(),
+                             global ? tensor->text() : fmt::format("{} bytes", place.bytes)));
 }
 
 void Block::check_aligned(const Place& place, std::int64_t offset, std::int64_t bytes, int site,
-                          const std::string& agent) {
+                          Agent agent) {
   std::uint64_t address = static_cast<std::uint64_t>(place.offset + offset);
   if (place.buffer.scope() == Scope::global) {
     const TensorMemory& tensor = inputs_.tensors[static_cast<std::size_t>(place.tensor)];
@@ -51,7 +47,7 @@ void Block::check_aligned(const Place& place, std::int64_t offset, std::int64_t 
   if (address % static_cast<std::uint64_t>(bytes) == 0) return;
   reporter_.halt(Fault::misaligned, this->site(site),
                  fmt::format("{} accesses {} bytes at {}, byte {}, which is no multiple of that",
-                             agent, bytes, element_text(place, offset), offset));
+                             agent_text(agent), bytes, element_text(place, offset), offset));
 }
 
 void Block::report_conflict(const Conflict& conflict, bool writes, const Access& access,
@@ -120,8 +116,8 @@ Block::Bytes Block::read(Warp& warp, int lane, int index, std::int64_t offset, i
   Bytes result;
   result.count = count;
   auto size = static_cast<std::size_t>(count);
-  check_place(place, offset, count, site, agent_text(thread));
-  check_aligned(place, offset, count, site, agent_text(thread));
+  check_place(place, offset, count, site, thread);
+  check_aligned(place, offset, count, site, thread);
   switch (place.buffer.scope()) {
     case Scope::global: {
       note_tensor(place.tensor, offset, count, false, access_of(thread, site),
@@ -157,8 +153,8 @@ void Block::write(Warp& warp, int lane, int index, std::int64_t offset, const By
   const Place& place = this->place(index);
   const Agent thread = static_cast<Agent>(warp.first_thread + lane);
   auto size = static_cast<std::size_t>(bytes.count);
-  check_place(place, offset, bytes.count, site, agent_text(thread));
-  check_aligned(place, offset, bytes.count, site, agent_text(thread));
+  check_place(place, offset, bytes.count, site, thread);
+  check_aligned(place, offset, bytes.count, site, thread);
   switch (place.buffer.scope()) {
     case Scope::global: {
       note_tensor(place.tensor, offset, bytes.count, true, access_of(thread, site),

@@ -301,7 +301,8 @@ void Block::land(Operation& operation) {
     } else {
       std::memset(shared_.at(piece.shared), 0, size);
     }
-    for (std::int64_t b = 0; b < piece.bytes; ++b) shared_.set_written(piece.shared + b, operation.place, true);
+    for (std::int64_t b = 0; b < piece.bytes; ++b)
+      shared_.set_written(piece.shared + b, operation.place, true);
   }
 }
 

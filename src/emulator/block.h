@@ -168,9 +168,9 @@ class Block {
   Bytes read(Warp& warp, int lane, int place, std::int64_t offset, int bytes, int site);
   void write(Warp& warp, int lane, int place, std::int64_t offset, const Bytes& bytes, int site);
   void check_place(const Place& place, std::int64_t offset, std::int64_t bytes, int site,
-                   const std::string& agent);
+                   Agent agent);
   void check_aligned(const Place& place, std::int64_t offset, std::int64_t bytes, int site,
-                     const std::string& agent);
+                     Agent agent);
   void note_shared(std::int64_t address, std::int64_t bytes, bool writes, const Access& access,
                    const View& view, int place);
   void note_tensor(int tensor, std::int64_t offset, std::int64_t bytes, bool writes,

@@ -101,7 +101,6 @@ void Block::move(Warp& warp, const Step& step, const Instruction& instr) {
 void Block::cp_async(Warp& warp, const Step& step, const Instruction& instr) {
   for_lanes(warp.mask, [&](int lane) {
     const auto thread = static_cast<Agent>(warp.first_thread + lane);
-    const std::string agent = agent_text(thread);
     const std::int64_t size = number(warp, instr.operands[2], lane);
     const std::int64_t taken = number(warp, instr.operands[3], lane);
     const std::int64_t to = offset(warp, instr.operands[0], lane);
@@ -110,13 +109,13 @@ void Block::cp_async(Warp& warp, const Step& step, const Instruction& instr) {
     const Place& tensor = place(instr.operands[1].buffer);
     if (taken < 0 || taken > size) {
       reporter_.halt(Fault::illegal_copy, site(step.site),
-                     fmt::format("{} takes {} of {} bytes", agent, taken, size));
+                     fmt::format("{} takes {} of {} bytes", agent_text(thread), taken, size));
     }
-    check_place(tile, to, size, step.site, agent);
-    check_aligned(tile, to, size, step.site, agent);
+    check_place(tile, to, size, step.site, thread);
+    check_aligned(tile, to, size, step.site, thread);
     if (taken > 0) {
-      check_place(tensor, from, taken, step.site, agent);
-      check_aligned(tensor, from, size, step.site, agent);
+      check_place(tensor, from, taken, step.site, thread);
+      check_aligned(tensor, from, size, step.site, thread);
     }
     Groups& groups = threads_[thread].cp_async;
     if (groups.open.empty()) {
@@ -199,7 +198,6 @@ void Block::matrices(Warp& warp, const Step& step, const Instruction& instr) {
 
 void Block::bulk(Warp& warp, int lane, const Step& step, const Instruction& instr) {
   const auto thread = static_cast<Agent>(warp.first_thread + lane);
-  const std::string agent = agent_text(thread);
   const bool loads = instr.meaning.kind == Meaning::bulk_load;
   const Operand& shared = instr.operands[loads ? 0 : 1];
   const Operand& global = instr.operands[loads ? 1 : 0];
@@ -208,12 +206,12 @@ void Block::bulk(Warp& warp, int lane, const Step& step, const Instruction& inst
   const std::int64_t tensor_at = offset(warp, global, lane);
   if (size <= 0 || size % bulk_granule != 0) {
     reporter_.halt(Fault::illegal_copy, site(step.site),
-                   fmt::format("{} copies {} bytes; needed a positive multiple of {}", agent, size,
-                               bulk_granule));
+                   fmt::format("{} copies {} bytes; needed a positive multiple of {}",
+                               agent_text(thread), size, bulk_granule));
   }
   for (const auto& [operand, at] : {std::pair(&shared, tile_at), std::pair(&global, tensor_at)}) {
-    check_place(place(operand->buffer), at, size, step.site, agent);
-    check_aligned(place(operand->buffer), at, bulk_granule, step.site, agent);
+    check_place(place(operand->buffer), at, size, step.site, thread);
+    check_aligned(place(operand->buffer), at, bulk_granule, step.site, thread);
   }
   Operation operation;
   operation.kind = loads ? Operation::load : Operation::store;
@@ -266,9 +264,9 @@ void Block::tensor(Warp& warp, int lane, const Step& step, const Instruction& in
                          ? im2col_pieces(map, start, take(2), address)
                          : tile_pieces(map, start, address);
   for (const Piece& piece : operation.pieces) {
-    check_place(tile, piece.shared - tile.offset, piece.bytes, step.site, agent_text(thread));
+    check_place(tile, piece.shared - tile.offset, piece.bytes, step.site, thread);
     if (!piece.inside) continue;
-    check_place(place(operation.tensor), piece.tensor, piece.bytes, step.site, agent_text(thread));
+    check_place(place(operation.tensor), piece.tensor, piece.bytes, step.site, thread);
   }
   if (loads) operation.mbarrier = mbarrier_at(warp, instr.operands[2], lane, step.site);
   issue(std::move(operation));
@@ -309,7 +307,7 @@ std::int64_t Block::mbarrier_at(Warp& warp, const Operand& operand, int lane, in
   const auto thread = static_cast<Agent>(warp.first_thread + lane);
   const Place& tile = place(operand.buffer);
   const std::int64_t at = offset(warp, operand, lane);
-  check_place(tile, at, mbarrier_bytes, site_index, agent_text(thread));
+  check_place(tile, at, mbarrier_bytes, site_index, thread);
   const std::int64_t address = tile.offset + at;
   auto known = mbarriers_.find(address);
   if (known == mbarriers_.end() || !threads_[thread].view.knows(known->second.initialised)) {
@@ -327,8 +325,8 @@ void Block::mbarrier_init(Warp& warp, int lane, const Step& step, const Instruct
   const auto thread = static_cast<Agent>(warp.first_thread + lane);
   const Operand& operand = instr.operands[0];
   const std::int64_t at = offset(warp, operand, lane);
-  check_place(place(operand.buffer), at, mbarrier_bytes, step.site, agent_text(thread));
-  check_aligned(place(operand.buffer), at, mbarrier_bytes, step.site, agent_text(thread));
+  check_place(place(operand.buffer), at, mbarrier_bytes, step.site, thread);
+  check_aligned(place(operand.buffer), at, mbarrier_bytes, step.site, thread);
   const std::int64_t arrivals = number(warp, instr.operands[1], lane);
   const std::int64_t address = place(operand.buffer).offset + at;
   if (arrivals < 1 || arrivals > most_transaction_bytes) {
