@@ -302,5 +302,19 @@ TEST_F(Cli, HelpTellsEverything) {
   expect_contains(output_of({"--version"}), {"tilecopy 0."});
 }
 
+TEST_F(Cli, EmulatesBuiltInsAndBrokenKernels) {
+  const auto clean = tilecopy({"emulate", "copy", "--shape", "100x72", "--schedules", "3"});
+  EXPECT_EQ(clean.ending(), "exit status 0");
+  expect_contains(clean.output, {"clean: 3 schedules"});
+  const std::string broken = std::string(TILECOPY_SOURCE_DIR) + "/examples/data/broken_tma.tile";
+  const auto verdicts = tilecopy({"emulate", broken, "--json"});
+  EXPECT_EQ(verdicts.ending(), "exit status 1");
+  const auto json = nlohmann::json::parse(verdicts.output);
+  EXPECT_FALSE(json["clean"]);
+  EXPECT_EQ(json["verdicts"][0]["kind"], "missing_fence");
+  EXPECT_EQ(json["verdicts"][0]["line"], 21);
+  EXPECT_EQ(json["verdicts"][0]["other_line"], 18);
+}
+
 }  // namespace
 }  // namespace tilecopy::cli_test
