@@ -62,7 +62,11 @@ class Interpreter {
       ++block_number_;
     });
     Outcome outcome;
-    for (Array& array : arrays_) array.on_access = {};
+    outcome.unwritten_used = unwritten_used_;
+    for (Array& array : arrays_) {
+      array.on_access = {};
+      outcome.unwritten_used |= array.stored_unknown();
+    }
     for (const AccessLog& log : logs_) outcome.blocks_depend |= log.depend();
     return outcome;
   }
@@ -107,7 +111,10 @@ class Interpreter {
 
   Value load(int buffer, const Indices& at) {
     const Array& from = array(buffer);
-    return from.holds(at) ? from.load(at) : Value{safe_value(buffer)};
+    if (!from.holds(at)) return {safe_value(buffer)};
+    const Value value = from.load(at);
+    unwritten_used_ |= !value.known;
+    return value;
   }
 
   Indices numbers(const std::vector<Affine>& list) {
@@ -254,6 +261,7 @@ class Interpreter {
   const Description& kernel_;
   const Launch& launch_;
   std::vector<Array>& arrays_;
+  bool unwritten_used_ = false;
   std::vector<AccessLog> logs_;
   std::vector<Array> tiles_;
   Indices blocks_;

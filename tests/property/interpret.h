@@ -16,6 +16,8 @@ struct Outcome {
   /// Some element was accessed by two blocks, and written by one of them: only blocks that run in
   /// order give one answer.
   bool blocks_depend = false;
+  /// An expression read, or a tensor was given, an element that nobody wrote.
+  bool unwritten_used = false;
 };
 
 /// Runs the kernel on the arrays.

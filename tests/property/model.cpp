@@ -139,6 +139,7 @@ void Array::store(const Indices& at, Value value) {
   const std::int64_t to = place(at);
   if (on_access) on_access(to, true);
   std::memcpy(bytes_.data() + to, &value.scalar.bits, static_cast<std::size_t>(width_of(dtype_)));
+  stored_unknown_ |= !value.known;
   const State state = !value.known ? not_known : value.any_nan ? which_nan : all_known;
   if (state != all_known && state_.empty()) state_.assign(bytes_.size(), all_known);
   if (!state_.empty()) state_[static_cast<std::size_t>(to)] = state;

@@ -57,6 +57,9 @@ class Array {
   std::int64_t first_place() const { return first_; }
   void set_bytes(std::vector<std::uint8_t> bytes) { bytes_ = std::move(bytes); }
 
+  /// Whether an element whose value is not known was ever stored here.
+  bool stored_unknown() const { return stored_unknown_; }
+
   /// Told of every access of the model to an element, by its place in `bytes`.
   std::function<void(std::int64_t place, bool write)> on_access;
 
@@ -67,6 +70,7 @@ class Array {
   Indices shape_, strides_;
   std::int64_t first_ = 0;
   std::vector<std::uint8_t> bytes_;
+  bool stored_unknown_ = false;
   std::vector<std::uint8_t> state_;  // of each element, at its first byte; empty when all is known
 };
 

@@ -109,10 +109,7 @@ TEST(PeerReasons, RanksThatDoNotMatchAreNamed) {
     copy(a, b);
   });
   std::vector<float> a(128), b(128);
-  EXPECT_EQ(code_of([&] {
-              built(f)(TensorView(a, {1, 128}), TensorView(b, {128}));
-            }),
-            "E0703");
+  EXPECT_EQ(code_of([&] { built(f)(TensorView(a, {1, 128}), TensorView(b, {128})); }), "E0703");
 }
 
 std::vector<CopyPlan> plans_of(const Function& f, const char* target) {
