@@ -224,8 +224,9 @@ class Interpreter {
     for_each_index(extents, [&](const Indices& i) {
       for (std::size_t d = 0; d < i.size(); ++d) axes_[s.first_axis + static_cast<int>(d)] = i[d];
       const Indices at = numbers(s.at);
-      if (!to.holds(at)) return;
-      to.store(at, value(s.value).as(to.dtype()));
+      // Computed in any case: a kernel may read for nothing.
+      const Value result = value(s.value).as(to.dtype());
+      if (to.holds(at)) to.store(at, result);
     });
   }
 
