@@ -6,11 +6,6 @@
 namespace tilecopy::emulator {
 namespace {
 
-template <typename Body>
-void for_lanes(Mask mask, Body&& body) {
-  for (; mask != 0; mask &= mask - 1) body(std::countr_zero(mask));
-}
-
 constexpr std::int64_t mbarrier_bytes = 8;
 // cp.async.bulk: addresses and sizes. PTX ISA.
 constexpr std::int64_t bulk_granule = 16;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,6 +17,12 @@ namespace tilecopy::emulator {
 
 inline constexpr int lanes = 32;
 using Mask = std::uint32_t;
+/// The active lanes, in order.
+template <typename Body>
+void for_lanes(Mask mask, Body&& body) {
+  for (; mask != 0; mask &= mask - 1) body(std::countr_zero(mask));
+}
+
 /// Index of a value of every lane.
 using Slot = int;
 

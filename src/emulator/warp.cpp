@@ -8,11 +8,6 @@
 namespace tilecopy::emulator {
 namespace {
 
-template <typename Body>
-void for_lanes(Mask mask, Body&& body) {
-  for (; mask != 0; mask &= mask - 1) body(std::countr_zero(mask));
-}
-
 std::uint64_t of_int64(ir::BinaryOp op, std::uint64_t a, std::uint64_t b) {
   const auto x = static_cast<std::int64_t>(a);
   const auto y = static_cast<std::int64_t>(b);
