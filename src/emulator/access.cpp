@@ -29,7 +29,7 @@ void Block::check_place(const Place& place, std::int64_t offset, std::int64_t by
   const TensorMemory* tensor =
       global ? &inputs_.tensors[static_cast<std::size_t>(place.tensor)] : nullptr;
   const bool inside =
-      global ? tensor->holds(offset, bytes) : offset >= 0 && offset + bytes <= place.bytes;
+      global ? tensor->holds(offset, bytes) : offset >= 0 && offset <= place.bytes - bytes;
   if (inside) return;
   reporter_.halt(Fault::out_of_bounds, this->site(site),
                  fmt::format("{} accesses {} bytes at byte {} of {}, which has {}",

@@ -7,7 +7,7 @@
 namespace tilecopy::emulator {
 namespace {
 
-constexpr std::int64_t most_steps = 500'000'000;  // of a block, before it counts as endless
+constexpr std::int64_t most_steps = 50'000'000;  // of a block, before it counts as endless
 constexpr int longest_turn = 64;                  // steps of a warp before another may go on
 
 Agent agent_of(const Operation& operation, std::uint32_t number) {

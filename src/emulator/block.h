@@ -16,6 +16,12 @@ namespace tilecopy::emulator {
 
 using Random = std::mt19937_64;
 
+/// Of an element; one beyond all memory, which is out of bounds, where it does not fit.
+inline std::int64_t byte_offset(std::int64_t element, int bytes) {
+  std::int64_t result = 0;
+  return __builtin_mul_overflow(element, bytes, &result) ? INT64_MAX : result;
+}
+
 /// What a launch binds.
 struct Inputs {
   std::vector<TensorMemory> tensors;
@@ -140,6 +146,8 @@ class Block {
 
   // ---- instructions.cpp: what the rows of the catalogue mean ----
   void instruction(Warp& warp, const Step& step);
+  /// Bytes of one access of a thread: a power of two.
+  int access_size(Warp& warp, const Operand& operand, int lane, int least, int most, int site);
   void move(Warp& warp, const Step& step, const Instruction& instruction);
   void cp_async(Warp& warp, const Step& step, const Instruction& instruction);
   void matrices(Warp& warp, const Step& step, const Instruction& instruction);

@@ -7,8 +7,11 @@ namespace tilecopy::emulator {
 namespace {
 
 constexpr std::int64_t mbarrier_bytes = 8;
+constexpr int widest_move = 32, widest_cp_async = 16;  // PTX ISA, ld, st and cp.async
 // cp.async.bulk: addresses and sizes. PTX ISA.
 constexpr std::int64_t bulk_granule = 16;
+// Offsets of a filter tap in two dimensions have 8 bits each. PTX ISA, im2col mode.
+constexpr std::int64_t most_tap = 255;
 // The transaction count of an mbarrier phase. PTX ISA.
 constexpr std::int64_t most_transaction_bytes = (1 << 20) - 1;
 
@@ -19,7 +22,7 @@ std::int64_t Block::number(Warp& warp, const Operand& operand, int lane) {
 }
 
 std::int64_t Block::offset(Warp& warp, const Operand& operand, int lane) {
-  return number(warp, operand, lane) * bytes(place(operand.buffer).buffer.dtype());
+  return byte_offset(number(warp, operand, lane), bytes(place(operand.buffer).buffer.dtype()));
 }
 
 void Block::instruction(Warp& warp, const Step& step) {
@@ -79,10 +82,21 @@ void Block::instruction(Warp& warp, const Step& step) {
 
 // ---- By threads ----
 
+int Block::access_size(Warp& warp, const Operand& operand, int lane, int least, int most,
+                       int site_index) {
+  const std::int64_t size = number(warp, operand, lane);
+  if (size < least || size > most || !std::has_single_bit(static_cast<std::uint64_t>(size))) {
+    reporter_.halt(Fault::illegal_copy, site(site_index),
+                   fmt::format("an access of {} bytes; needed a power of two from {} to {}", size,
+                               least, most));
+  }
+  return static_cast<int>(size);
+}
+
 void Block::move(Warp& warp, const Step& step, const Instruction& instr) {
   std::array<Bytes, lanes> values;
   for_lanes(warp.mask, [&](int lane) {
-    const int size = static_cast<int>(number(warp, instr.operands[2], lane));
+    const int size = access_size(warp, instr.operands[2], lane, 1, widest_move, step.site);
     values[static_cast<std::size_t>(lane)] =
         read(warp, lane, instr.operands[1].buffer, offset(warp, instr.operands[1], lane), size,
              step.site);
@@ -96,7 +110,7 @@ void Block::move(Warp& warp, const Step& step, const Instruction& instr) {
 void Block::cp_async(Warp& warp, const Step& step, const Instruction& instr) {
   for_lanes(warp.mask, [&](int lane) {
     const auto thread = static_cast<Agent>(warp.first_thread + lane);
-    const std::int64_t size = number(warp, instr.operands[2], lane);
+    const int size = access_size(warp, instr.operands[2], lane, 4, widest_cp_async, step.site);
     const std::int64_t taken = number(warp, instr.operands[3], lane);
     const std::int64_t to = offset(warp, instr.operands[0], lane);
     const std::int64_t from = offset(warp, instr.operands[1], lane);
@@ -240,14 +254,28 @@ void Block::tensor(Warp& warp, int lane, const Step& step, const Instruction& in
   const std::vector<std::int64_t> start = take(static_cast<std::size_t>(instr.meaning.number));
   const Place& tile = place(shared.buffer);
   const std::int64_t address = tile.offset + offset(warp, shared, lane);
-  std::string broken =
-      map.dims.size() == start.size()
-          ? broken_rule(map, start, address, !loads)
-          : fmt::format("needed {} coordinates, found {}", map.dims.size(), start.size());
+  const bool im2col = instr.meaning.kind == Meaning::tensor_im2col;
+  std::string broken;
+  if (im2col != map.recipe->im2col) {
+    broken = fmt::format("needed a tensor map {} corners, found {}", im2col ? "with" : "without",
+                         map.recipe->name);
+  } else if (map.dims.size() != start.size()) {
+    broken = fmt::format("needed {} coordinates, found {}", map.dims.size(), start.size());
+  } else {
+    broken = broken_rule(map, start, address, !loads);
+  }
   if (!broken.empty()) {
     reporter_.halt(Fault::illegal_copy, site(step.site),
                    fmt::format("{} with {}: {}", agent_text(thread), instr.name, broken));
   }
+  const std::vector<std::int64_t> tap = im2col ? take(2) : std::vector<std::int64_t>();
+  for (std::int64_t offset : tap) {
+    if (offset >= 0 && offset <= most_tap) continue;
+    reporter_.halt(Fault::illegal_copy, site(step.site),
+                   fmt::format("a tap at {}; needed 0 to {}", offset, most_tap));
+  }
+  // Before the walk, which a wild box could make endless.
+  check_place(tile, address - tile.offset, box_bytes(map), step.site, thread);
   Operation operation;
   operation.kind = loads ? Operation::load : Operation::store;
   operation.issuer = thread;
@@ -255,9 +283,8 @@ void Block::tensor(Warp& warp, int lane, const Step& step, const Instruction& in
   operation.place = shared.buffer;
   operation.tensor = static_cast<int>(map.recipe->tensor);
   operation.bytes = box_bytes(map);
-  operation.pieces = instr.meaning.kind == Meaning::tensor_im2col
-                         ? im2col_pieces(map, start, take(2), address)
-                         : tile_pieces(map, start, address);
+  operation.pieces =
+      im2col ? im2col_pieces(map, start, tap, address) : tile_pieces(map, start, address);
   for (const Piece& piece : operation.pieces) {
     check_place(tile, piece.shared - tile.offset, piece.bytes, step.site, thread);
     if (!piece.inside) continue;

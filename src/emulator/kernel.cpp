@@ -12,6 +12,9 @@
 namespace tilecopy::emulator {
 namespace {
 
+// Grids above are in order: the list of their blocks would take more memory than their kernels.
+constexpr std::int64_t most_shuffled = std::int64_t{1} << 24;
+
 void require_host(const run::BoundArguments& bound, const run::LaunchPlan& plan) {
   for (std::size_t i = 0; i < bound.views.size(); ++i) {
     if (bound.views[i]->device.is_host()) continue;
@@ -42,12 +45,18 @@ std::vector<std::vector<std::byte>> results_of(const Inputs& inputs) {
 void run_schedule(const Program& program, Inputs& inputs, const std::vector<std::int64_t>& grid,
                   Reporter& reporter, int number) {
   Random random(reporter.options().seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(number));
-  std::vector<std::int64_t> order(static_cast<std::size_t>(run::block_count(grid)));
+  const std::int64_t blocks = run::block_count(grid);
+  auto run_block = [&](std::int64_t flat) {
+    Block(program, inputs, reporter, random, number).run(flat, indices_of(flat, grid));
+  };
+  if (blocks > most_shuffled) {
+    for (std::int64_t flat = 0; flat < blocks; ++flat) run_block(flat);
+    return;
+  }
+  std::vector<std::int64_t> order(static_cast<std::size_t>(blocks));
   std::iota(order.begin(), order.end(), std::int64_t{0});
   std::shuffle(order.begin(), order.end(), random);
-  for (std::int64_t flat : order) {
-    Block(program, inputs, reporter, random, number).run(flat, indices_of(flat, grid));
-  }
+  for (std::int64_t flat : order) run_block(flat);
 }
 
 }  // namespace

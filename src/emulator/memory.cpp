@@ -81,7 +81,7 @@ TensorMemory::TensorMemory(const TensorView& view, bool written)
 }
 
 bool TensorMemory::holds(std::int64_t offset, std::int64_t bytes) const {
-  if (offset < first_ || offset + bytes > end()) return false;
+  if (offset < first_ || offset > end() - bytes) return false;
   if (dense_) return true;
   for (std::int64_t b = offset; b < offset + bytes; ++b) {
     if (!elements_[static_cast<std::size_t>((b - first_) / element_)]) return false;

@@ -72,7 +72,7 @@ std::vector<Piece> tile_pieces(const run::BoundMap& map, const std::vector<std::
       std::int64_t at = start[d] + rest % count(recipe, d) * recipe.element_strides[d];
       rest /= count(recipe, d);
       inside = inside && at >= 0 && at < static_cast<std::int64_t>(map.dims[d]);
-      outer += at * static_cast<std::int64_t>(map.strides[d - 1]);
+      if (inside) outer += at * static_cast<std::int64_t>(map.strides[d - 1]);
     }
     result.add(row, start[0], outer, inside);
   }
@@ -90,9 +90,12 @@ std::vector<Piece> im2col_pieces(const run::BoundMap& map, const std::vector<std
     const std::int64_t w = at[0] + tap[0], h = at[1] + tap[1];
     const bool inside =
         w >= 0 && w < extent(1) && h >= 0 && h < extent(2) && image >= 0 && image < extent(3);
-    const std::int64_t outer = w * static_cast<std::int64_t>(map.strides[0]) +
-                               h * static_cast<std::int64_t>(map.strides[1]) +
-                               image * static_cast<std::int64_t>(map.strides[2]);
+    std::int64_t outer = 0;
+    if (inside) {
+      outer = w * static_cast<std::int64_t>(map.strides[0]) +
+              h * static_cast<std::int64_t>(map.strides[1]) +
+              image * static_cast<std::int64_t>(map.strides[2]);
+    }
     result.add(pixel, start[0], outer, inside);
     // The corners bound where filters begin; past the last of a row comes the next row.
     for (std::size_t d = 0; d < 2; ++d) {

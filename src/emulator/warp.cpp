@@ -131,8 +131,9 @@ void Block::load(Warp& warp, const Step& step) {
   const Lanes offsets = at;  // dst may be the same
   for_lanes(warp.mask, [&](int lane) {
     const auto i = static_cast<std::size_t>(lane);
-    Bytes value = read(warp, lane, step.buffer, static_cast<std::int64_t>(offsets.bits[i]) * size,
-                       size, step.site);
+    Bytes value =
+        read(warp, lane, step.buffer, byte_offset(static_cast<std::int64_t>(offsets.bits[i]), size),
+             size, step.site);
     dst.bits[i] = 0;
     std::memcpy(&dst.bits[i], value.data.data(), static_cast<std::size_t>(size));
     bool written = std::all_of(value.written.begin(), value.written.begin() + size,
@@ -152,7 +153,8 @@ void Block::store(Warp& warp, const Step& step) {
     stored.count = size;
     std::memcpy(stored.data.data(), &value.bits[i], static_cast<std::size_t>(size));
     stored.written.fill(!(value.unwritten >> lane & 1));
-    write(warp, lane, step.buffer, static_cast<std::int64_t>(at.bits[i]) * size, stored, step.site);
+    write(warp, lane, step.buffer, byte_offset(static_cast<std::int64_t>(at.bits[i]), size), stored,
+          step.site);
   });
 }
 

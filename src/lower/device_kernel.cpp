@@ -10,11 +10,28 @@
 namespace tilecopy::lower {
 namespace {
 
+// Per thread. CUDA C++ programming guide, compute capabilities.
+constexpr std::int64_t most_local_bytes = std::int64_t{512} << 10;
+
+// INT64_MAX where it is more.
 std::int64_t size_of(const ir::Alloc& alloc) {
-  std::int64_t elements = 1;
-  for (const Expr& extent : alloc.buffer.shape()) elements *= *ir::const_int(extent);
-  if (alloc.layout) elements = std::max(elements, alloc.layout->cosize());
-  return elements * bytes(alloc.buffer.dtype());
+  std::int64_t size = bytes(alloc.buffer.dtype());
+  auto multiply = [&](std::int64_t factor) {
+    if (__builtin_mul_overflow(size, factor, &size)) size = INT64_MAX;
+  };
+  if (alloc.layout) {
+    multiply(alloc.layout->cosize());
+  } else {
+    for (const Expr& extent : alloc.buffer.shape()) multiply(*ir::const_int(extent));
+  }
+  return size;
+}
+
+[[noreturn]] void raise_too_large(const ir::Stmt& s, std::int64_t most, const char* memory,
+                                  std::int64_t found, const Buffer& buffer) {
+  raise(ErrorCode::E0421, s->where,
+        {.needed = fmt::format("at most {} bytes of {}", most, memory),
+         .found = fmt::format("{} bytes with {}", found, buffer.name())});
 }
 
 }  // namespace
@@ -30,17 +47,26 @@ SimtKernel place_device_kernel(const ir::Kernel& kernel, const target::Target& t
   SimtKernel result;
   result.kernel = kernel;
   const std::int64_t most = target::most_shared_bytes(target);
+  std::int64_t local_bytes = 0;
   ir::for_each_stmt(kernel.body, [&](const ir::Stmt& s) {
     const auto* alloc = ir::as<ir::Alloc>(s);
-    if (!alloc || alloc->buffer.scope() != Scope::shared) return;
+    if (!alloc) return;
+    const std::int64_t size = size_of(*alloc);
+    if (alloc->buffer.scope() != Scope::shared) {
+      if (size > most_local_bytes - local_bytes) {
+        raise_too_large(s, most_local_bytes, "registers and local memory for a thread", size,
+                        alloc->buffer);
+      }
+      local_bytes += size;
+      return;
+    }
     constexpr std::int64_t alignment = planner::shared_alignment;
     const std::int64_t begin = (result.shared_bytes + alignment - 1) / alignment * alignment;
+    if (size > most - begin) {
+      raise_too_large(s, most, "shared memory for a block", size, alloc->buffer);
+    }
     result.shared_offsets[alloc->buffer.node()] = begin;
-    result.shared_bytes = begin + size_of(*alloc);
-    if (result.shared_bytes <= most) return;
-    raise(ErrorCode::E0421, s->where,
-          {.needed = fmt::format("at most {} bytes of shared memory for a block", most),
-           .found = fmt::format("{} bytes with {}", result.shared_bytes, alloc->buffer.name())});
+    result.shared_bytes = begin + size;
   });
   return result;
 }

@@ -101,10 +101,29 @@ std::vector<VerdictCase> cases() {
        "s[t] = A[t]\n" + fence + barrier + store},
       {"branch_on_nothing", "unwritten", "a branch", "if s[t] < 1 { B[t] = A[t] }\n"},
       {"past_the_end_of_a_tensor", "out_of_bounds", "byte 2048 of A", "B[t] = A[t + 961]\n"},
+      {"beyond_all_memory", "out_of_bounds", "byte 9223372036854775807 of B",
+       "B[t * 4611686018427387904 / 64 * 64 + 4611686018427387904] = A[t]\n"},
+      {"a_box_larger_than_its_tile", "out_of_bounds", "accesses 128 bytes at byte",
+       init +
+           "if t == 0 {\n"
+           "  instr cuda.expect_tx(&m[0], 128)\n"
+           "  instr cuda.tma_load_1d(&s[1024 - 64 + 64], mA, &m[0], 0)\n"
+           "}\n" +
+           wait},
       {"below_a_tile", "out_of_bounds", "byte -2 of s", "s[t - 1] = A[t]\n"},
       {"vector_at_an_odd_element", "misaligned", "accesses 16 bytes at A[",
        "x = alloc_local float16[8]\n"
        "instr cuda.move(&x[0], &A[t * 8 + 1], 16)\n"},
+      {"vector_of_64_bytes", "illegal_copy", "a power of two from 1 to 32",
+       "x = alloc_local float16[64]\ninstr cuda.move(&x[0], &A[0], 64)\n"},
+      {"vector_of_3_bytes", "illegal_copy", "an access of 3 bytes",
+       "x = alloc_local float16[64]\ninstr cuda.move(&x[0], &A[0], 3)\n"},
+      {"cp_async_of_2_bytes", "illegal_copy", "a power of two from 4 to 16",
+       "instr cuda.cp_async(&s[0], &A[0], 2, 2)\n"},
+      {"im2col_without_corners", "illegal_copy", "a tensor map with corners, found mA",
+       init + "if t == 0 { instr cuda.tma_im2col(&s[0], mA, &m[0], 0, 0, 0, 0, 0, 0) }\n"},
+      {"coordinates_of_another_rank", "illegal_copy", "needed 1 coordinates, found 2",
+       init + "if t == 0 { instr cuda.tma_load_2d(&s[0], mA, &m[0], 0, 0) }\n"},
       {"bulk_of_8_bytes", "illegal_copy", "8 bytes; needed a positive multiple of 16",
        init +
            "if t == 0 {\n"
