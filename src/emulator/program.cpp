@@ -72,9 +72,9 @@ class Assembler {
   int place_of(const Buffer& buffer) const { return places_.at(buffer.node()); }
 
   static std::int64_t size_of(const Buffer& buffer, const std::optional<TileLayout>& layout) {
+    if (layout) return layout->cosize() * bytes(buffer.dtype());
     std::int64_t elements = 1;
     for (const Expr& extent : buffer.shape()) elements *= *ir::const_int(extent);
-    if (layout) elements = std::max(elements, layout->cosize());
     return elements * bytes(buffer.dtype());
   }
 

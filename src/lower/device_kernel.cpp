@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/diagnostic.h"
 #include "ir/make.h"
 #include "ir/walk.h"
+#include "isa/isa.h"
 #include "lower/lower.h"
 
 namespace tilecopy::lower {
@@ -27,6 +29,40 @@ std::int64_t size_of(const ir::Alloc& alloc) {
   return size;
 }
 
+// Instructions of the catalogue for threads, with operands of the kinds that it names.
+class InstructionCheck {
+ public:
+  void visit(const ir::Stmt& s) {
+    if (const auto* map = ir::as<ir::TensorMap>(s)) maps_.insert(map->var.node());
+    const auto* instr = ir::as<ir::Instr>(s);
+    if (!instr) return;
+    const isa::InstrRow* row = isa::find_instruction(instr->name);
+    bool fits =
+        row && !instr->name.starts_with("host.") && row->operands.size() == instr->operands.size();
+    for (std::size_t i = 0; fits && i < instr->operands.size(); ++i) {
+      fits = operand(row->operands[i], instr->operands[i]);
+    }
+    if (fits) return;
+    raise(ErrorCode::E0501, s->where,
+          {.needed =
+               row ? fmt::format("{} with operands \"{}\" (isa/isa.h)", row->name, row->operands)
+                   : std::string("an instruction of isa/instructions.def"),
+           .found = instr->name + (row ? " with others" : "")});
+  }
+
+ private:
+  bool operand(char letter, const ir::InstrOperand& operand) const {
+    const auto* address = std::get_if<ir::Address>(&operand);
+    if (letter == 'w' || letter == 'r' || letter == 'b') return address != nullptr;
+    if (address) return false;
+    const Expr& e = std::get<Expr>(operand);
+    const bool map = maps_.contains(e.node());
+    return letter == 'm' ? map : !map && (letter == 'v' || is_int(e.dtype()));
+  }
+
+  std::set<const ir::ExprNode*> maps_;
+};
+
 [[noreturn]] void raise_too_large(const ir::Stmt& s, std::int64_t most, const char* memory,
                                   std::int64_t found, const Buffer& buffer) {
   raise(ErrorCode::E0421, s->where,
@@ -48,7 +84,9 @@ SimtKernel place_device_kernel(const ir::Kernel& kernel, const target::Target& t
   result.kernel = kernel;
   const std::int64_t most = target::most_shared_bytes(target);
   std::int64_t local_bytes = 0;
+  InstructionCheck instructions;
   ir::for_each_stmt(kernel.body, [&](const ir::Stmt& s) {
+    instructions.visit(s);
     const auto* alloc = ir::as<ir::Alloc>(s);
     if (!alloc) return;
     const std::int64_t size = size_of(*alloc);

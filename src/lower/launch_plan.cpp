@@ -98,12 +98,15 @@ class WrittenBuffers {
   }
 
   void visit(const ir::Instr& instr) {
-    const isa::InstrRow& row = *isa::find_instruction(instr.name);
+    // Text that breaks a rule of the catalogue is refused later, by place_device_kernel.
+    const isa::InstrRow* row = isa::find_instruction(instr.name);
+    if (!row || row->operands.size() != instr.operands.size()) return;
     for (std::size_t i = 0; i < instr.operands.size(); ++i) {
-      if (row.operands[i] == 'w') add(std::get<ir::Address>(instr.operands[i]).buffer);
-      if (row.operands[i] == 'm' && row.effect == isa::Effect::bulk_store) {
-        add(maps_.at(std::get<Expr>(instr.operands[i]).node()));
-      }
+      const auto* address = std::get_if<ir::Address>(&instr.operands[i]);
+      if (row->operands[i] == 'w' && address) add(address->buffer);
+      if (row->operands[i] != 'm' || row->effect != isa::Effect::bulk_store || address) continue;
+      auto map = maps_.find(std::get<Expr>(instr.operands[i]).node());
+      if (map != maps_.end()) add(map->second);
     }
   }
 

@@ -68,7 +68,8 @@ SimtKernel to_simt(const ir::Kernel& kernel, std::vector<planner::Decision>& dec
                    const planner::Layouts& layouts, const target::Target& target);
 
 /// A kernel that is at device level already, with a thread: tiles lie one after the other in shared
-/// memory. Raises E0602 for a kernel without threads, E0421.
+/// memory. Raises E0602 for a kernel without threads, E0501 for instructions that do not fit the
+/// catalogue, E0421.
 SimtKernel place_device_kernel(const ir::Kernel& kernel, const target::Target& target);
 
 /// Where each tile lies in the memory of a block.

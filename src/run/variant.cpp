@@ -44,7 +44,10 @@ ChosenVariant choose_variant(const LaunchPlan& plan, const BoundArguments& bound
     auto maps = fits ? bind_maps(variant, plan, bound, pointers) : std::nullopt;
     if (maps) return {i, std::move(*maps)};
   }
-  raise_internal("no variant of " + plan.kernel + " takes these arguments");
+  // Only a kernel that was written at device level has no variant for all arguments.
+  raise(ErrorCode::E0807, {},
+        {.needed = "tensor maps with dimensions of 1 and more, for these arguments",
+         .found = "a dimension or stride of " + plan.kernel + " that is less, or overflows"});
 }
 
 std::vector<std::int64_t> grid_of(const LaunchPlan& plan, const BoundArguments& bound) {

@@ -249,6 +249,27 @@ TEST(Emulator, VerdictsLeaveTensorsAsTheyWere) {
   EXPECT_TRUE(std::ranges::equal(b.elements<std::uint16_t>(), before.elements<std::uint16_t>()));
 }
 
+TEST(Emulator, TextThatBreaksARuleIsAnErrorOfTheUser) {
+  auto code = [](const std::string& body) -> std::string {
+    try {
+      emulate(body);
+    } catch (const UserError& error) {
+      return std::string(error.code());
+    } catch (const Error& error) {
+      return "another class: " + std::string(error.code());
+    }
+    return "none";
+  };
+  EXPECT_EQ(code("instr cuda.barier()\n"), "E0501");
+  EXPECT_EQ(code("instr cuda.barrier(1)\n"), "E0501");
+  EXPECT_EQ(code("instr host.stream_end()\n"), "E0501");
+  EXPECT_EQ(code("instr cuda.mbarrier_init(m[0], 1)\n"), "E0501");
+  EXPECT_EQ(code("instr cuda.prefetch_map(1)\n"), "E0501");
+  EXPECT_EQ(code("instr cuda.tma_store_1d(mA, s[0], 0)\n"), "E0501");
+  EXPECT_EQ(code("instr cuda.move(&s[0], &A[0], mA)\n"), "E0501");
+  EXPECT_EQ(code("x = alloc_shared float16[64, 64] layout (64,64):(1,1)\nx[200] = A[0]\n"), "none");
+}
+
 TEST(Emulator, SeedsRepeatAndOptionsAreChecked) {
   const std::string body = "s[t] = A[t]\nB[t] = s[63 - t]\n";
   EXPECT_EQ(emulate(body, {.seed = 5}).text(), emulate(body, {.seed = 5}).text());
