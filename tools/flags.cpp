@@ -38,7 +38,10 @@ constexpr FlagRow rows[] = {
      data, &R::cpu_threads},
     {"--seed", "N", "seed of the random data and of emulated schedules (default 0)", data,
      &R::seed},
-    {"--schedules", "N", "interleavings that `emulate` tries (default 20)", data, &R::schedules},
+    {"--schedules", "N", "interleavings to try (default 20)", emulating, &R::schedules},
+    {"--ignore", "KINDS", "verdicts to leave out, such as race,unwritten", emulating, &R::ignore},
+    {"--trace", "FILE", "write a timeline of the first interleaving,\nwhich ui.perfetto.dev opens",
+     emulating, &R::trace},
 };
 
 }  // namespace
@@ -49,6 +52,7 @@ const char* title(FlagGroup group) {
     case im2col: return "Flags of im2col";
     case compile: return "Compiling";
     case data: return "Data and running";
+    case emulating: return "Emulating";
   }
   return "";
 }

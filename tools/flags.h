@@ -10,7 +10,7 @@
 namespace tilecopy::tool {
 
 /// What a flag is about; commands take whole groups.
-enum class FlagGroup : std::uint8_t { built_in, im2col, compile, data };
+enum class FlagGroup : std::uint8_t { built_in, im2col, compile, data, emulating };
 
 const char* title(FlagGroup group);
 

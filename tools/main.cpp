@@ -23,6 +23,7 @@ enum Takes : unsigned {
   json_text = 8,   // --json
   stages = 16,     // --stop-after
   an_action = 32,  // ls or clear
+  emulating = 64,  // the flags of the emulator
 };
 
 struct CommandRow {
@@ -50,10 +51,11 @@ constexpr std::array commands = {
     CommandRow{"ir", kernel | stages, ir_command, "Print a kernel in the text form",
                "  tilecopy ir im2col --shape 1x14x14x8 --pad 1\n"
                "  tilecopy ir copy --stop-after lower\n"},
-    CommandRow{"emulate", kernel | running | json_text, emulate_command,
+    CommandRow{"emulate", kernel | running | emulating | json_text, emulate_command,
                "Run a GPU kernel without a GPU, and find races, hangs and bad accesses",
                "  tilecopy emulate copy --shape 256x256 --prefer-instruction tma\n"
-               "  tilecopy emulate mine.tile --schedules 100 --seed 7 --json\n"},
+               "  tilecopy emulate mine.tile --schedules 100 --seed 7 --json\n"
+               "  tilecopy emulate mine.tile --ignore unwritten --trace mine.json\n"},
     CommandRow{"bench", kernel | running | json_text, bench_command,
                "Measure a kernel beside memcpy of the same bytes",
                "  tilecopy bench copy --cpu-threads 4\n"
@@ -115,6 +117,7 @@ void add_command(CLI::App& app, const CommandRow& row, Request& request) {
   command.footer(status_text());
   if (row.takes & kernel) add_kernel(command, row, request);
   if (row.takes & running) add_running(command, request);
+  if (row.takes & emulating) add_flags(command, FlagGroup::emulating, request);
   if (row.takes & outputs) {
     add_list(command, "--out", "NAME=FILE", "write a tensor to a .npy file; repeat for more",
              request.out);

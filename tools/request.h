@@ -20,7 +20,10 @@ struct Request {
 
   // Kernel files, and the data of all kernels.
   std::vector<std::string> set, in, out;
-  std::optional<std::string> seed, schedules;
+  std::optional<std::string> seed;
+
+  // Emulating.
+  std::optional<std::string> schedules, ignore, trace;
 
   // Compiling and running.
   std::optional<std::string> target, method, opt_level, cpu_threads;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,15 +10,27 @@
 
 namespace tilecopy {
 
+/// How far an emulation is: `block` blocks of `blocks` have run in this schedule.
+struct EmulatorProgress {
+  int schedule = 0;
+  std::int64_t block = 0;
+  std::int64_t blocks = 0;
+};
+
 struct EmulatorOptions {
   std::uint64_t seed = 0;  ///< of the interleavings
   int schedules = 1;       ///< interleavings to try, each from the same arguments
-  /// Whether to report accesses that nothing orders: data races and missing fences.
-  bool races = true;
-  /// Whether to report elements that were never written and reach a tensor, an address or a branch.
-  bool unwritten = true;
+  /// Kinds of verdicts that are not reported, of those that a kernel can run past: "race",
+  /// "missing_fence", "unwritten", "swizzle_base", "in_flight" and "schedule_dependent".
+  std::vector<std::string> ignore = {};
   /// Reports end after so many.
   int most_verdicts = 20;
+  /// Steps of the warps of one block, above which the kernel counts as endless.
+  std::int64_t most_block_steps = 50'000'000;
+  /// Whether to record the first schedule in EmulatorReport::trace.
+  bool trace = false;
+  /// Called after each block.
+  std::function<void(const EmulatorProgress&)> progress = {};
 };
 
 /// Something wrong with a kernel, found while it ran.
@@ -41,6 +54,9 @@ struct EmulatorReport {
   std::int64_t accesses = 0;    ///< of threads and of asynchronous operations to memory
   std::int64_t barriers = 0;    ///< block barriers and phases of mbarriers that completed
   std::int64_t operations = 0;  ///< asynchronous copies
+  /// What warps, copies and mbarriers did over emulated time (a step of a warp or a move of a copy
+  /// is 1 us), as JSON trace events, which Perfetto opens. Empty unless asked for.
+  std::string trace;
 
   bool clean() const { return verdicts.empty(); }
   /// For people: each verdict, or what was checked.

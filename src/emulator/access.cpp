@@ -52,7 +52,7 @@ void Block::check_aligned(const Place& place, std::int64_t offset, std::int64_t 
 
 void Block::report_conflict(const Conflict& conflict, bool writes, const Access& access,
                             const std::string& where) {
-  if (!reporter_.options().races) return;
+  if (reporter_.ignores(conflict.fence_missing ? Fault::missing_fence : Fault::race)) return;
   const Agent before = conflict.before.agent;
   std::string text = fmt::format(
       "{} {} {}, which {} {}, and {}", agent_text(access.agent), writes ? "writes" : "reads", where,
@@ -72,6 +72,17 @@ void Block::report_conflict(const Conflict& conflict, bool writes, const Access&
   }
   reporter_.add(conflict.fence_missing ? Fault::missing_fence : Fault::race, site(access.site),
                 text, site(conflict.before.site), help);
+}
+
+void Block::check_swizzle_base(int index, int site_index) {
+  const SwizzleUse& use = swizzles_[static_cast<std::size_t>(index)];
+  if (use.copy_site < 0 || use.thread_site < 0) return;
+  reporter_.add(
+      Fault::swizzle_base, site(site_index),
+      fmt::format("{} begins at byte {} of shared memory, which is no multiple of {}, "
+                  "where the pattern of a {}-byte swizzle begins",
+                  place(index).buffer.name(), place(index).offset, use.period, use.period / 8),
+      site(site_index == use.copy_site ? use.thread_site : use.copy_site));
 }
 
 void Block::note_shared(std::int64_t address, std::int64_t bytes, bool writes, const Access& access,
@@ -95,7 +106,8 @@ void Block::note_tensor(int index, std::int64_t offset, std::int64_t bytes, bool
   const Place& place = this->place(index);
   const std::int64_t element = tilecopy::bytes(place.buffer.dtype());
   for (std::int64_t b = offset; b < offset + bytes; b += element) {
-    if (auto other = tensor.other_block(b, flat_, writes); other && reporter_.options().races) {
+    if (auto other = tensor.other_block(b, flat_, writes);
+        other && !reporter_.ignores(Fault::race)) {
       reporter_.add(
           Fault::race, site(access.site),
           fmt::format("{} {} {}, which {} accesses too, and blocks run in any order",
@@ -129,6 +141,7 @@ Block::Bytes Block::read(Warp& warp, int lane, int index, std::int64_t offset, i
     }
     case Scope::shared: {
       const std::int64_t address = place.offset + offset;
+      note_thread(index, site);
       note_shared(address, count, false, access_of(thread, site), threads_[thread].view, index);
       std::memcpy(result.data.data(), shared_.at(address), size);
       for (std::size_t b = 0; b < size; ++b) {
@@ -161,7 +174,7 @@ void Block::write(Warp& warp, int lane, int index, std::int64_t offset, const By
                   threads_[thread].view);
       std::memcpy(inputs_.tensors[static_cast<std::size_t>(place.tensor)].at(offset),
                   bytes.data.data(), size);
-      for (std::size_t b = 0; b < size && reporter_.options().unwritten; ++b) {
+      for (std::size_t b = 0; b < size && !reporter_.ignores(Fault::unwritten); ++b) {
         if (bytes.written[b]) continue;
         reporter_.add(Fault::unwritten, this->site(site),
                       fmt::format("{} stores to {} what was never written", agent_text(thread),
@@ -172,6 +185,7 @@ void Block::write(Warp& warp, int lane, int index, std::int64_t offset, const By
     }
     case Scope::shared: {
       const std::int64_t address = place.offset + offset;
+      note_thread(index, site);
       note_shared(address, bytes.count, true, access_of(thread, site), threads_[thread].view,
                   index);
       std::memcpy(shared_.at(address), bytes.data.data(), size);

@@ -1,14 +1,14 @@
 #include "emulator/block.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 namespace tilecopy::emulator {
 namespace {
 
-constexpr std::int64_t most_steps = 50'000'000;  // of a block, before it counts as endless
-constexpr int longest_turn = 64;                  // steps of a warp before another may go on
+constexpr int longest_turn = 64;  // steps of a warp before another may go on
 
 Agent agent_of(const Operation& operation, std::uint32_t number) {
   return operation_flag | (operation.kind == Operation::cp_async ? 0 : async_flag) | number;
@@ -17,13 +17,15 @@ Agent agent_of(const Operation& operation, std::uint32_t number) {
 }  // namespace
 
 Block::Block(const Program& program, Inputs& inputs, Reporter& reporter, Random& random,
-             int schedule)
+             int schedule, Trace* trace)
     : program_(program),
       inputs_(inputs),
       reporter_(reporter),
       random_(random),
+      trace_(trace),
       counts_(reporter.report()),
       shared_(program.shared_bytes),
+      swizzles_(program.places.size()),
       // Copies that finish early, as late as they may, and in between.
       eagerness_(schedule % 3 == 0   ? 2
                  : schedule % 3 == 1 ? 0
@@ -69,10 +71,14 @@ void Block::run(std::int64_t flat, const std::vector<std::int64_t>& indices) {
   reporter_.start_block(flat);
   for (TensorMemory& tensor : inputs_.tensors) tensor.start_block();
   start(indices);
-  const std::int64_t before = counts_.steps;
+  if (trace_) {
+    trace_->start_block(fmt::format("block ({})", fmt::join(indices, ", ")),
+                        static_cast<int>(warps_.size()));
+  }
+  const std::int64_t before = counts_.steps, most = reporter_.options().most_block_steps;
   while (advance()) {
-    if (counts_.steps - before > most_steps) {
-      reporter_.halt(Fault::endless, nullptr, fmt::format("{} steps of one block", most_steps));
+    if (counts_.steps - before > most) {
+      reporter_.halt(Fault::endless, nullptr, fmt::format("{} steps of one block", most));
     }
   }
   check_end();
@@ -133,7 +139,10 @@ void Block::release_barrier() {
     thread.view.fenced = fenced;
     ++thread.view.clock;
   }
-  for (Warp& warp : warps_) warp.state = Warp::ready;
+  for (Warp& warp : warps_) {
+    warp.state = Warp::ready;
+    if (trace_) trace_->end_wait(warp.first_thread / lanes);
+  }
 }
 
 void Block::wake_mbarrier_waiters(std::int64_t offset) {
@@ -144,6 +153,7 @@ void Block::wake_mbarrier_waiters(std::int64_t offset) {
     // mbarrier.try_wait.parity.
     if ((mbarrier.phase & 1) == warp.parity) continue;
     warp.state = Warp::ready;
+    if (trace_) trace_->end_wait(warp.first_thread / lanes);
     for (int lane = 0; lane < lanes; ++lane) {
       if (!(warp.mask >> lane & 1)) continue;
       View& view = threads_[static_cast<std::size_t>(warp.first_thread + lane)].view;
@@ -239,6 +249,7 @@ void Block::issue(Operation operation) {
     thread.bulk_reads.open.push_back(operation.number);
     thread.bulk_writes.open.push_back(operation.tensor_number);
   }
+  if (trace_) trace_->issue(operation.number, site(operation.site), operation.bytes);
   // Later accesses of the thread itself are not ordered with it.
   ++thread.view.clock;
   pending_.push_back(std::move(operation));
@@ -246,14 +257,17 @@ void Block::issue(Operation operation) {
 
 void Block::perform(std::size_t index) {
   Operation& operation = pending_[index];
+  if (trace_) trace_->engine_step();
   if (operation.kind == Operation::store && operation.stage == Operation::issued) {
     read_source(operation);
     operation.stage = Operation::read;
+    if (trace_) trace_->source_read(operation.number);
     return;
   }
   Operation ended = std::move(operation);
   if (index + 1 != pending_.size()) pending_[index] = std::move(pending_.back());
   pending_.pop_back();
+  if (trace_) trace_->land(ended.number);
   if (ended.kind == Operation::store) return write_target(ended);
   land(ended);
   if (ended.mbarrier >= 0) signal(ended);
@@ -308,7 +322,7 @@ void Block::land(Operation& operation) {
 
 void Block::read_source(Operation& operation) {
   const Access reads{agent_of(operation, operation.number), 0, operation.site};
-  bool reported = !reporter_.options().unwritten;
+  bool reported = reporter_.ignores(Fault::unwritten);
   for (const Piece& piece : operation.pieces) {
     const std::size_t at = operation.data.size();
     operation.data.resize(at + static_cast<std::size_t>(piece.bytes));
@@ -346,7 +360,12 @@ void Block::signal(const Operation& operation) {
   mbarrier.bytes -= operation.bytes;
   --mbarrier.operations;
   mbarrier.arriving = with_operations(mbarrier.arriving, {operation.number});
+  trace_mbarrier(mbarrier);
   complete_if_due(operation.mbarrier, operation.site);
+}
+
+void Block::trace_mbarrier(const Mbarrier& mbarrier) {
+  if (trace_) trace_->mbarrier(mbarrier.name, mbarrier.pending, mbarrier.bytes);
 }
 
 void Block::complete_if_due(std::int64_t offset, int site_index) {
@@ -372,6 +391,7 @@ void Block::complete_if_due(std::int64_t offset, int site_index) {
   mbarrier.expected = 0;
   mbarrier.known = join(mbarrier.known, mbarrier.arriving);
   mbarrier.fenced = join(mbarrier.fenced, mbarrier.arriving_fenced);
+  trace_mbarrier(mbarrier);
   wake_mbarrier_waiters(offset);
 }
 

@@ -10,6 +10,7 @@
 #include "emulator/program.h"
 #include "emulator/reporter.h"
 #include "emulator/tensor_copy.h"
+#include "emulator/trace.h"
 #include "run/tensor_map.h"
 
 namespace tilecopy::emulator {
@@ -69,6 +70,7 @@ struct Thread {
 };
 
 struct Mbarrier {
+  std::string name;            ///< such as "full[0]"
   std::uint32_t arrivals = 1;  ///< of each phase
   std::uint32_t pending = 1;
   std::int64_t bytes = 0;     ///< expected, less those that came
@@ -101,7 +103,9 @@ struct Operation {
 
 class Block {
  public:
-  Block(const Program& program, Inputs& inputs, Reporter& reporter, Random& random, int schedule);
+  /// Without `trace` it records nothing.
+  Block(const Program& program, Inputs& inputs, Reporter& reporter, Random& random, int schedule,
+        Trace* trace);
 
   /// Runs the block to its end. Throws Halt where it cannot go on.
   void run(std::int64_t flat, const std::vector<std::int64_t>& indices);
@@ -134,10 +138,12 @@ class Block {
   void write_target(Operation& operation);
   void signal(const Operation& operation);
   void complete_if_due(std::int64_t offset, int site);
+  void trace_mbarrier(const Mbarrier& mbarrier);
   void wait_groups(Agent thread, Groups& groups, std::int64_t keep);
 
   // ---- warp.cpp: steps ----
   void run_warp(Warp& warp, int steps);
+  void run_step(Warp& warp, const Step& step);
   void expression(Warp& warp, const Step& step);
   void load(Warp& warp, const Step& step);
   void store(Warp& warp, const Step& step);
@@ -181,6 +187,15 @@ class Block {
                      Agent agent);
   void note_shared(std::int64_t address, std::int64_t bytes, bool writes, const Access& access,
                    const View& view, int place);
+  /// Threads address a tile from its own beginning, the swizzle of a tensor copy acts on
+  /// addresses of shared memory: reports where the two differ.
+  void check_swizzle_base(int place, int site);
+  void note_thread(int place, int site) {
+    SwizzleUse& use = swizzles_[static_cast<std::size_t>(place)];
+    const bool is_new = use.thread_site < 0;
+    use.thread_site = site;
+    if (is_new || use.copy_site >= 0) check_swizzle_base(place, site);
+  }
   void note_tensor(int tensor, std::int64_t offset, std::int64_t bytes, bool writes,
                    const Access& access, const View& view);
   void report_conflict(const Conflict& conflict, bool writes, const Access& access,
@@ -199,16 +214,22 @@ class Block {
   Inputs& inputs_;
   Reporter& reporter_;
   Random& random_;
+  Trace* trace_;
   EmulatorReport& counts_;
   std::int64_t flat_ = 0;
   SharedMemory shared_;
   std::vector<Warp> warps_;
   std::vector<Thread> threads_;
   std::unordered_map<std::int64_t, Mbarrier> mbarriers_;  ///< by offset in shared memory
+  /// By place: what is known of a tile that does not begin where a swizzle's pattern does.
+  struct SwizzleUse {
+    int copy_site = -1, thread_site = -1;
+    std::int64_t period = 0;  ///< in bytes
+  };
+  std::vector<SwizzleUse> swizzles_;
   std::vector<Operation> pending_;
   std::vector<Issued> issued_;  ///< by number
-  std::int64_t steps_left_ = 0;
-  int eagerness_ = 0;  ///< chances in 4 that a copy under way goes on before a warp does
+  int eagerness_ = 0;           ///< chances in 4 that a copy under way goes on before a warp does
 };
 
 }  // namespace tilecopy::emulator

@@ -291,6 +291,14 @@ void Block::tensor(Warp& warp, int lane, const Step& step, const Instruction& in
     check_place(place(operation.tensor), piece.tensor, piece.bytes, step.site, thread);
   }
   if (loads) operation.mbarrier = mbarrier_at(warp, instr.operands[2], lane, step.site);
+  // Eight rows of a span are the pattern: docs/hardware-facts.md.
+  if (const std::int64_t period = 8 * map.recipe->swizzle_bytes;
+      period > 0 && tile.offset % period != 0) {
+    SwizzleUse& use = swizzles_[static_cast<std::size_t>(shared.buffer)];
+    use.copy_site = step.site;
+    use.period = period;
+    check_swizzle_base(shared.buffer, step.site);
+  }
   issue(std::move(operation));
 }
 
@@ -323,6 +331,7 @@ void Block::barrier(Warp& warp, const Step& step) {
   }
   warp.state = Warp::at_barrier;
   warp.site = step.site;
+  if (trace_) trace_->start_wait(warp.first_thread / lanes, "waits at a barrier");
 }
 
 std::int64_t Block::mbarrier_at(Warp& warp, const Operand& operand, int lane, int site_index) {
@@ -363,6 +372,9 @@ void Block::mbarrier_init(Warp& warp, int lane, const Step& step, const Instruct
   Mbarrier& mbarrier = mbarriers_[address];
   mbarrier.arrivals = mbarrier.pending = static_cast<std::uint32_t>(arrivals);
   mbarrier.initialised = access_of(thread, step.site);
+  mbarrier.name = fmt::format("{}[{}]", place(operand.buffer).buffer.name(),
+                              at / bytes(place(operand.buffer).buffer.dtype()));
+  trace_mbarrier(mbarrier);
 }
 
 void Block::expect_tx(Warp& warp, int lane, const Step& step, const Instruction& instr) {
@@ -384,6 +396,7 @@ void Block::expect_tx(Warp& warp, int lane, const Step& step, const Instruction&
   mbarrier.expected += size;
   --mbarrier.pending;
   release(thread, mbarrier.arriving, mbarrier.arriving_fenced);
+  trace_mbarrier(mbarrier);
   complete_if_due(address, step.site);
 }
 
@@ -407,6 +420,10 @@ void Block::mbarrier_wait(Warp& warp, const Step& step, const Instruction& instr
   warp.site = step.site;
   warp.mbarrier = address;
   warp.parity = parity;
+  if (trace_) {
+    trace_->start_wait(warp.first_thread / lanes, fmt::format("waits for parity {} of {}", parity,
+                                                              mbarriers_.at(address).name));
+  }
   wake_mbarrier_waiters(address);
 }
 

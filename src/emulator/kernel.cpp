@@ -43,11 +43,14 @@ std::vector<std::vector<std::byte>> results_of(const Inputs& inputs) {
 
 // All blocks, in an order of the schedule's own.
 void run_schedule(const Program& program, Inputs& inputs, const std::vector<std::int64_t>& grid,
-                  Reporter& reporter, int number) {
+                  Reporter& reporter, int number, Trace* trace) {
   Random random(reporter.options().seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(number));
-  const std::int64_t blocks = run::block_count(grid);
+  EmulatorProgress progress{number, 0, run::block_count(grid)};
+  const std::int64_t blocks = progress.blocks;
   auto run_block = [&](std::int64_t flat) {
-    Block(program, inputs, reporter, random, number).run(flat, indices_of(flat, grid));
+    Block(program, inputs, reporter, random, number, trace).run(flat, indices_of(flat, grid));
+    ++progress.block;
+    if (reporter.options().progress) reporter.options().progress(progress);
   };
   if (blocks > most_shuffled) {
     for (std::int64_t flat = 0; flat < blocks; ++flat) run_block(flat);
@@ -63,12 +66,8 @@ void run_schedule(const Program& program, Inputs& inputs, const std::vector<std:
 
 EmulatorReport EmulatedKernel::run(const std::vector<Argument>& arguments,
                                    const EmulatorOptions& options) const {
-  if (options.schedules < 1 || options.most_verdicts < 1) {
-    raise(ErrorCode::E0603, {},
-          {.needed = "one schedule and one verdict or more",
-           .found = fmt::format("{} and {}", options.schedules, options.most_verdicts)});
-  }
   EmulatorReport report;
+  Reporter reporter(options, report);
   const run::BoundArguments bound = run::bind_arguments(plan_, arguments);
   require_host(bound, plan_);
   const std::vector<std::int64_t> grid = run::grid_of(plan_, bound);
@@ -88,8 +87,8 @@ EmulatorReport EmulatedKernel::run(const std::vector<Argument>& arguments,
   auto restore = [&] {
     for (TensorMemory& tensor : inputs.tensors) tensor.restore();
   };
-  Reporter reporter(options, report);
   std::vector<std::vector<std::byte>> first;
+  Trace trace;
   try {
     for (int number = 0; number < options.schedules && report.clean(); ++number) {
       if (number > 0) {
@@ -98,7 +97,8 @@ EmulatorReport EmulatedKernel::run(const std::vector<Argument>& arguments,
       }
       reporter.start_schedule(number);
       report.schedules = number + 1;
-      run_schedule(variants_[chosen.index], inputs, grid, reporter, number);
+      run_schedule(variants_[chosen.index], inputs, grid, reporter, number,
+                   options.trace && number == 0 ? &trace : nullptr);
       if (number == 0) {
         first = results_of(inputs);
       } else if (results_of(inputs) != first) {
@@ -108,6 +108,7 @@ EmulatorReport EmulatedKernel::run(const std::vector<Argument>& arguments,
     }
   } catch (const Halt&) {
   }
+  if (options.trace) report.trace = trace.json();
   if (!report.clean()) restore();
   return report;
 }

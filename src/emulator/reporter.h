@@ -10,7 +10,7 @@
 namespace tilecopy::emulator {
 
 enum class Fault : std::uint8_t {
-#define TILECOPY_FAULT(name, headline, help) name,
+#define TILECOPY_FAULT(name, end, headline, help) name,
 #include "emulator/faults.def"
 };
 
@@ -21,8 +21,8 @@ std::string headline_of(const std::string& kind);
 
 class Reporter {
  public:
-  Reporter(const EmulatorOptions& options, EmulatorReport& report)
-      : options_(options), report_(report) {}
+  /// Raises E0603 for options out of range and for kinds that cannot be ignored.
+  Reporter(const EmulatorOptions& options, EmulatorReport& report);
 
   void start_schedule(int number) { schedule_ = number; }
   void start_block(std::int64_t flat) { block_ = flat; }
@@ -35,11 +35,13 @@ class Reporter {
     throw Halt{};
   }
 
+  bool ignores(Fault fault) const { return ignored_.contains(fault); }
   const EmulatorOptions& options() const { return options_; }
   EmulatorReport& report() { return report_; }
 
  private:
   const EmulatorOptions& options_;
+  std::set<Fault> ignored_;
   EmulatorReport& report_;
   std::set<std::tuple<Fault, std::string, std::string>> known_;
   int schedule_ = 0;

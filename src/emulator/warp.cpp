@@ -61,8 +61,8 @@ void Block::require_written(const Warp& warp, const Lanes& value, Mask mask, int
   const Mask bad = value.unwritten & mask;
   if (bad == 0) return;
   const int thread = warp.first_thread + std::countr_zero(bad);
-  // With the report off the value is whatever the memory holds.
-  if (!reporter_.options().unwritten) return;
+  // Ignored, the value is whatever the memory holds.
+  if (reporter_.ignores(Fault::unwritten)) return;
   reporter_.add(Fault::unwritten, this->site(site),
                 fmt::format("thread {} takes {} from memory that was never written", thread, what));
 }
@@ -162,72 +162,77 @@ void Block::run_warp(Warp& warp, int steps) {
   for (; steps > 0 && warp.state == Warp::ready; --steps) {
     ++counts_.steps;
     const Step& step = program_.steps[static_cast<std::size_t>(warp.pc++)];
-    switch (step.kind) {
-      case StepKind::unary:
-      case StepKind::binary:
-      case StepKind::cast:
-      case StepKind::choose:
-      case StepKind::move: expression(warp, step); break;
-      case StepKind::load: load(warp, step); break;
-      case StepKind::store: store(warp, step); break;
-      case StepKind::fresh: {
-        const Place& place = this->place(step.buffer);
-        for_lanes(warp.mask, [&](int lane) {
-          auto begin = warp.written.begin() +
-                       static_cast<std::ptrdiff_t>(lane * program_.register_bytes + place.offset);
-          std::fill(begin, begin + static_cast<std::ptrdiff_t>(place.bytes), std::uint8_t{0});
-        });
-        break;
-      }
-      case StepKind::instruction: instruction(warp, step); break;
-      case StepKind::mask_push: {
-        const Lanes& condition = slot(warp, step.a);
-        require_written(warp, condition, warp.mask, step.site, "a branch");
-        Mask taken = 0;
-        for_lanes(warp.mask, [&](int lane) {
-          if (condition.bits[static_cast<std::size_t>(lane)] != 0) taken |= Mask{1} << lane;
-        });
-        warp.frames.push_back({warp.mask, taken});
-        warp.mask = taken;
-        if (taken == 0) warp.pc = step.target;
-        break;
-      }
-      case StepKind::mask_else: {
-        const MaskFrame& frame = warp.frames.back();
-        warp.mask = frame.before & ~frame.taken;
-        if (warp.mask == 0) warp.pc = step.target;
-        break;
-      }
-      case StepKind::mask_pop:
-        warp.mask = warp.frames.back().before;
-        warp.frames.pop_back();
-        break;
-      case StepKind::loop_test: {
-        const Lanes& at = slot(warp, step.a);
-        const Lanes& end = slot(warp, step.b);
-        require_written(warp, end, warp.mask, step.site, "the end of a loop");
-        for_lanes(warp.mask, [&](int lane) {
-          const auto i = static_cast<std::size_t>(lane);
-          bool more =
-              static_cast<std::int64_t>(at.bits[i]) < static_cast<std::int64_t>(end.bits[i]);
-          if (!more) warp.mask &= ~(Mask{1} << lane);
-        });
-        if (warp.mask == 0) warp.pc = step.target;
-        break;
-      }
-      case StepKind::loop_next: {
-        Lanes& at = slot(warp, step.a);
-        for_lanes(warp.mask, [&](int lane) { ++at.bits[static_cast<std::size_t>(lane)]; });
-        warp.pc = step.target;
-        break;
-      }
-      case StepKind::stop:
-        warp.state = Warp::done;
-        for_lanes(warp.all, [&](int lane) {
-          threads_[static_cast<std::size_t>(warp.first_thread + lane)].done = true;
-        });
-        break;
+    if (trace_) trace_->step(warp.first_thread / lanes, site(step.site));
+    run_step(warp, step);
+  }
+  if (trace_) trace_->end_turn(warp.first_thread / lanes);
+}
+
+void Block::run_step(Warp& warp, const Step& step) {
+  switch (step.kind) {
+    case StepKind::unary:
+    case StepKind::binary:
+    case StepKind::cast:
+    case StepKind::choose:
+    case StepKind::move: expression(warp, step); break;
+    case StepKind::load: load(warp, step); break;
+    case StepKind::store: store(warp, step); break;
+    case StepKind::fresh: {
+      const Place& place = this->place(step.buffer);
+      for_lanes(warp.mask, [&](int lane) {
+        auto begin = warp.written.begin() +
+                     static_cast<std::ptrdiff_t>(lane * program_.register_bytes + place.offset);
+        std::fill(begin, begin + static_cast<std::ptrdiff_t>(place.bytes), std::uint8_t{0});
+      });
+      break;
     }
+    case StepKind::instruction: instruction(warp, step); break;
+    case StepKind::mask_push: {
+      const Lanes& condition = slot(warp, step.a);
+      require_written(warp, condition, warp.mask, step.site, "a branch");
+      Mask taken = 0;
+      for_lanes(warp.mask, [&](int lane) {
+        if (condition.bits[static_cast<std::size_t>(lane)] != 0) taken |= Mask{1} << lane;
+      });
+      warp.frames.push_back({warp.mask, taken});
+      warp.mask = taken;
+      if (taken == 0) warp.pc = step.target;
+      break;
+    }
+    case StepKind::mask_else: {
+      const MaskFrame& frame = warp.frames.back();
+      warp.mask = frame.before & ~frame.taken;
+      if (warp.mask == 0) warp.pc = step.target;
+      break;
+    }
+    case StepKind::mask_pop:
+      warp.mask = warp.frames.back().before;
+      warp.frames.pop_back();
+      break;
+    case StepKind::loop_test: {
+      const Lanes& at = slot(warp, step.a);
+      const Lanes& end = slot(warp, step.b);
+      require_written(warp, end, warp.mask, step.site, "the end of a loop");
+      for_lanes(warp.mask, [&](int lane) {
+        const auto i = static_cast<std::size_t>(lane);
+        bool more = static_cast<std::int64_t>(at.bits[i]) < static_cast<std::int64_t>(end.bits[i]);
+        if (!more) warp.mask &= ~(Mask{1} << lane);
+      });
+      if (warp.mask == 0) warp.pc = step.target;
+      break;
+    }
+    case StepKind::loop_next: {
+      Lanes& at = slot(warp, step.a);
+      for_lanes(warp.mask, [&](int lane) { ++at.bits[static_cast<std::size_t>(lane)]; });
+      warp.pc = step.target;
+      break;
+    }
+    case StepKind::stop:
+      warp.state = Warp::done;
+      for_lanes(warp.all, [&](int lane) {
+        threads_[static_cast<std::size_t>(warp.first_thread + lane)].done = true;
+      });
+      break;
   }
 }
 

@@ -1,6 +1,8 @@
 // Each kind of fault, in a kernel as small as it gets, and the kernel without it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tilecopy/error.h"
@@ -69,6 +71,15 @@ std::vector<VerdictCase> cases() {
        "instr cuda.cp_async_wait(0)\n" +
            barrier + "B[t] = s[511 - t]\n"},
       {"neighbours_of_one_word", "", "", "s[t] = A[t]\n" + barrier + "B[t] = s[63 - t]\n"},
+      {"swizzle_base", "swizzle_base", "begins at byte 128 of shared memory",
+       "tensor_map sw = A dims (64, 16) strides (128) box (64, 16) element_strides (1, 1) swizzle "
+       "128 promotion 0\n" +
+           init +
+           "if t == 0 {\n"
+           "  instr cuda.expect_tx(&m[0], 2048)\n"
+           "  instr cuda.tma_load_2d(&s[0], sw, &m[0], 0, 0)\n"
+           "}\n" +
+           wait + "B[t] = s[t]\n"},
       {"no_barrier", "race", "which thread", "s[t] = A[t]\nB[t] = s[63 - t]\n"},
       {"write_after_read", "race", "read, and nothing orders the two",
        "s[t] = A[t]\n" + barrier + "B[t] = s[63 - t]\ns[t] = A[t + 64]\n"},
@@ -223,7 +234,7 @@ INSTANTIATE_TEST_SUITE_P(Emulator, Verdicts, testing::ValuesIn(cases()),
 TEST(Emulator, EveryKindOfFaultHasACase) {
   std::set<std::string> tested = {"schedule_dependent", "endless"};  // not for small kernels
   for (const VerdictCase& c : cases()) tested.insert(c.kind);
-#define TILECOPY_FAULT(name, headline, help) EXPECT_TRUE(tested.contains(#name)) << #name;
+#define TILECOPY_FAULT(name, end, headline, help) EXPECT_TRUE(tested.contains(#name)) << #name;
 #include "emulator/faults.def"
 }
 
@@ -273,9 +284,84 @@ TEST(Emulator, TextThatBreaksARuleIsAnErrorOfTheUser) {
 TEST(Emulator, SeedsRepeatAndOptionsAreChecked) {
   const std::string body = "s[t] = A[t]\nB[t] = s[63 - t]\n";
   EXPECT_EQ(emulate(body, {.seed = 5}).text(), emulate(body, {.seed = 5}).text());
-  EXPECT_TRUE(emulate(body, {.races = false, .unwritten = false}).verdicts.empty() ||
-              emulate(body, {.races = false, .unwritten = false}).verdicts[0].kind != "race");
+  auto has_race = [](const EmulatorReport& report) {
+    return std::any_of(report.verdicts.begin(), report.verdicts.end(),
+                       [](const Verdict& verdict) { return verdict.kind == "race"; });
+  };
+  EXPECT_TRUE(has_race(emulate(body)));
+  for (const Verdict& verdict : emulate(body, {.ignore = {"race", "unwritten"}}).verdicts) {
+    EXPECT_EQ(verdict.kind, "schedule_dependent");
+  }
   EXPECT_THROW(emulate(body, {.schedules = 0}), UserError);
+  EXPECT_THROW(emulate(body, {.ignore = {"deadlock"}}), UserError);
+  EXPECT_THROW(emulate(body, {.ignore = {"races"}}), UserError);
+}
+
+TEST(Emulator, ProgressCountsBlocksOfSchedules) {
+  std::vector<std::int64_t> seen;
+  const auto progress = [&](const EmulatorProgress& p) {
+    seen.insert(seen.end(), {p.schedule, p.block, p.blocks});
+  };
+  emulate("B[t] = A[t]\n", {.schedules = 2, .progress = progress});
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{0, 1, 1, 1, 1, 1}));
+}
+
+TEST(Emulator, EndlessAfterAsManyStepsAsAskedFor) {
+  const std::string body = "for i in 0 .. 1000 { B[t] = A[t] }\n";
+  EXPECT_TRUE(emulate(body).clean());
+  EXPECT_EQ(emulate(body, {.most_block_steps = 500}).verdicts.at(0).kind, "endless");
+}
+
+class Timeline {
+ public:
+  explicit Timeline(const EmulatorReport& report)
+      : events_(nlohmann::json::parse(report.trace)["traceEvents"]) {}
+
+  /// The events of a phase whose name has this in it.
+  std::vector<nlohmann::json> find(const std::string& phase, const std::string& name) const {
+    std::vector<nlohmann::json> found;
+    for (const auto& event : events_) {
+      if (event["ph"] == phase &&
+          event["name"].get<std::string>().find(name) != std::string::npos) {
+        found.push_back(event);
+      }
+    }
+    return found;
+  }
+
+ private:
+  nlohmann::json events_;
+};
+
+TEST(Emulator, TraceShowsWarpsCopiesAndMbarriers) {
+  const EmulatorReport report =
+      emulate(init + load + wait + store, {.schedules = 2, .trace = true});
+  ASSERT_TRUE(report.clean());
+  const Timeline timeline(report);
+  const auto begin = timeline.find("b", "bulk_load"), end = timeline.find("e", "bulk_load");
+  ASSERT_EQ(begin.size(), 1u);  // of the first schedule alone
+  ASSERT_EQ(end.size(), 1u);
+  EXPECT_EQ(begin[0]["id"], end[0]["id"]);
+  EXPECT_LT(begin[0]["ts"], end[0]["ts"]);
+  EXPECT_EQ(begin[0]["args"]["bytes"], 2048);
+  // What both warps run after the wait comes after the load; the store reads, then it ends.
+  for (const auto& use : timeline.find("X", "bulk_store")) EXPECT_GE(use["ts"], end[0]["ts"]);
+  const auto read = timeline.find("n", "bulk_store"), stored = timeline.find("e", "bulk_store");
+  ASSERT_EQ(read.size(), 1u);
+  ASSERT_EQ(stored.size(), 1u);
+  EXPECT_LT(read[0]["ts"], stored[0]["ts"]);
+  std::vector<std::int64_t> lacking;
+  for (const auto& event : timeline.find("C", "m[0]")) lacking.push_back(event["args"]["bytes"]);
+  EXPECT_EQ(lacking, (std::vector<std::int64_t>{0, 2048, 0, 0}));
+  EXPECT_EQ(timeline.find("X", "barrier()").size(), 2u);  // of two warps
+  EXPECT_TRUE(emulate(init + load + wait + store).trace.empty());
+}
+
+TEST(Emulator, TraceOfADeadlockShowsWhoWaits) {
+  const EmulatorReport report = emulate(init + wait, {.trace = true});
+  ASSERT_FALSE(report.clean());
+  const auto waits = Timeline(report).find("X", "waits for parity 0 of m[0]");
+  EXPECT_FALSE(waits.empty());
 }
 
 }  // namespace

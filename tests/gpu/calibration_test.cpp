@@ -244,7 +244,9 @@ TEST_P(Calibration, GpuAndEmulatorAgree) {
   emulated.fill_random(12);
   Tensor real = emulated;
   const EmulatorReport report =
-      compile(function, "emulator -arch=sm_90a").emulate({a, emulated}, {.schedules = 3});
+      // Swizzled bytes are looked at as they lie, wherever the tile begins.
+      compile(function, "emulator -arch=sm_90a")
+          .emulate({a, emulated}, {.schedules = 3, .ignore = {"swizzle_base"}});
   if (fact.verdict.empty()) {
     EXPECT_TRUE(report.clean()) << report.text();
   } else {

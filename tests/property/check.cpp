@@ -81,10 +81,12 @@ std::string check_launches(const Description& kernel, const CompiledKernel& comp
       compiled.run(arguments_for(got, written), {.threads = threads});
     } else if (test_target().starts_with("emulator")) {
       if (outcome.blocks_depend) continue;
+      std::vector<std::string> ignored;
+      if (outcome.unwritten_used) ignored.push_back("unwritten");
       const EmulatorReport report =
           compiled.emulate(arguments_for(got, written), {.seed = kernel.seed,
                                                          .schedules = emulated_schedules,
-                                                         .unwritten = !outcome.unwritten_used});
+                                                         .ignore = ignored});
       if (!report.clean()) return report.text() + launch_text(launch, want);
     } else {
       // The blocks of a GPU run in any order.
