@@ -175,10 +175,10 @@ class Classes {
                          const std::vector<Expr>& indices) {
     if (loop.vars.size() != indices.size()) return false;
     for (std::size_t d = 0; d < indices.size(); ++d) {
-      if (indices[d].node() != loop.vars[d].node() ||
-          !ir::equal(loop.extents[d], tile.shape()[d])) {
-        return false;
-      }
+      // The variable of one round is 0 by now.
+      const bool own = indices[d].node() == loop.vars[d].node() ||
+                       (ir::is_const_int(tile.shape()[d], 1) && ir::is_const_int(indices[d], 0));
+      if (!own || !ir::equal(loop.extents[d], tile.shape()[d])) return false;
     }
     return true;
   }

@@ -11,6 +11,7 @@
 #include "base/diagnostic.h"
 #include "base/numeric_value.h"
 #include "run/overlap.h"
+#include "run/strides.h"
 
 namespace tilecopy::run {
 namespace {
@@ -44,6 +45,10 @@ class Binder {
           {.needed = fmt::format("{} for {}: {}", plan.order.size(), plan.kernel, names_text(plan)),
            .found = fmt::format("{}", arguments.size())});
     }
+    views_.reserve(plan.tensors.size());
+    bound_.tensors.reserve(plan.tensors.size());
+    bound_.scalars.reserve(plan.scalars.size());
+    scalar_sizes_.reserve(plan.scalars.size());
     bound_.symbols.resize(plan.symbols.size());
     known_.resize(plan.symbols.size());
     for (std::size_t i = 0; i < arguments.size(); ++i) take(plan.order[i], arguments[i]);
@@ -54,10 +59,12 @@ class Binder {
     for (std::size_t t = 0; t < views_.size(); ++t) bind_symbols(t);
     for (std::size_t t = 0; t < views_.size(); ++t) check_sizes(t);
     check_windows();
+    ranges_.reserve(views_.size());
+    for (const TensorView* view : views_) ranges_.push_back(byte_range(*view));
     for (std::size_t t = 0; t < views_.size(); ++t) check_sharing(t);
     for (const TensorView* view : views_) bound_.tensors.push_back(view->data);
-    bound_.views = views_;
-    bound_.scalar_sizes = scalar_sizes_;
+    bound_.views = std::move(views_);
+    bound_.scalar_sizes = std::move(scalar_sizes_);
     return std::move(bound_);
   }
 
@@ -146,6 +153,7 @@ class Binder {
     if (param.written && !view.writable) {
       refuse(ErrorCode::E0713, "a writable array", "a read-only one");
     }
+    if (!view.strides.empty() && view.strides.size() != view.shape.size()) view.full_strides();
     std::int64_t size = view.size();
     if (size == 0) return;
     if (!view.data) refuse(ErrorCode::E0706, fmt::format("{} elements", size), "a null pointer");
@@ -155,21 +163,19 @@ class Binder {
       refuse(ErrorCode::E0708, fmt::format("a multiple of {} bytes", element),
              fmt::format("address 0x{:x}", address));
     }
-    std::vector<std::int64_t> strides = view.full_strides();
     std::int64_t span = bytes(view.dtype);
-    for (std::size_t d = 0; d < strides.size(); ++d) {
+    for_each_stride(view, [&](std::size_t d, std::int64_t stride) {
       std::int64_t reach = 0;
-      bool overflow = view.shape[d] > most_size || strides[d] > most_size ||
-                      strides[d] < -most_size ||
-                      __builtin_mul_overflow(view.shape[d] - 1, std::abs(strides[d]), &reach) ||
+      bool overflow = view.shape[d] > most_size || stride > most_size || stride < -most_size ||
+                      __builtin_mul_overflow(view.shape[d] - 1, std::abs(stride), &reach) ||
                       __builtin_mul_overflow(reach, bytes(view.dtype), &reach) ||
                       __builtin_add_overflow(span, reach, &span) || span > most_size;
       if (view.shape[d] > 1 && overflow) {
-        refuse(
-            ErrorCode::E0711, "at most 2^47 bytes",
-            fmt::format("shape {} with strides {}", shape_text(view.shape), shape_text(strides)));
+        refuse(ErrorCode::E0711, "at most 2^47 bytes",
+               fmt::format("shape {} with strides {}", shape_text(view.shape),
+                           shape_text(view.full_strides())));
       }
-    }
+    });
   }
 
   void bind_symbol(const SizeProgram& program, std::int64_t value) {
@@ -182,10 +188,11 @@ class Binder {
   void bind_symbols(std::size_t t) {
     const TensorParam& param = plan_.tensors[t];
     const TensorView& view = *views_[t];
-    std::vector<std::int64_t> strides = view.full_strides();
     for (std::size_t d = 0; d < param.shape.size(); ++d) {
       bind_symbol(param.shape[d], view.shape[d]);
     }
+    if (param.strides.empty()) return;
+    std::vector<std::int64_t> strides = view.full_strides();
     for (std::size_t d = 0; d < param.strides.size(); ++d)
       bind_symbol(param.strides[d], strides[d]);
   }
@@ -209,9 +216,13 @@ class Binder {
   void check_sizes(std::size_t t) const {
     const TensorParam& param = plan_.tensors[t];
     const TensorView& view = *views_[t];
-    std::vector<std::int64_t> needed;
-    for (const SizeProgram& extent : param.shape) needed.push_back(evaluate(extent, param));
-    if (needed != view.shape) {
+    bool same = true;
+    for (std::size_t d = 0; d < param.shape.size(); ++d) {
+      same = evaluate(param.shape[d], param) == view.shape[d] && same;
+    }
+    if (!same) {
+      std::vector<std::int64_t> needed;
+      for (const SizeProgram& extent : param.shape) needed.push_back(evaluate(extent, param));
       raise(ErrorCode::E0704, {},
             {.needed = fmt::format("{} for {}, declared {}{}", shape_text(needed), param.name,
                                    param.text, symbols_text()),
@@ -222,21 +233,23 @@ class Binder {
 
   void check_strides(const TensorParam& param, const TensorView& view) const {
     if (view.size() == 0) return;
-    std::vector<std::int64_t> needed;
-    if (param.strides.empty()) {
-      needed = TensorView(nullptr, view.dtype, view.shape).full_strides();
-    } else {
-      for (const SizeProgram& stride : param.strides) needed.push_back(evaluate(stride, param));
-    }
-    std::vector<std::int64_t> found = view.full_strides();
-    for (std::size_t d = 0; d < needed.size(); ++d) {
+    bool same = true;
+    std::int64_t dense = 1;
+    for_each_stride(view, [&](std::size_t d, std::int64_t stride) {
+      const std::int64_t needed = param.strides.empty() ? dense : evaluate(param.strides[d], param);
       // The stride of a dimension of extent 1 moves nothing.
-      if (view.shape[d] == 1 || needed[d] == found[d]) continue;
-      raise(ErrorCode::E0705, {},
-            {.needed = fmt::format("{} for {} of shape {}{}", shape_text(needed), param.name,
-                                   shape_text(view.shape), symbols_text()),
-             .found = shape_text(found)});
+      same = same && (view.shape[d] == 1 || needed == stride);
+      dense *= view.shape[d];
+    });
+    if (same) return;
+    std::vector<std::int64_t> needed = TensorView(nullptr, view.dtype, view.shape).full_strides();
+    for (std::size_t d = 0; d < param.strides.size(); ++d) {
+      needed[d] = evaluate(param.strides[d], param);
     }
+    raise(ErrorCode::E0705, {},
+          {.needed = fmt::format("{} for {} of shape {}{}", shape_text(needed), param.name,
+                                 shape_text(view.shape), symbols_text()),
+           .found = shape_text(view.full_strides())});
   }
 
   void check_windows() const {
@@ -259,7 +272,9 @@ class Binder {
                                   shape_text(views_[t]->full_strides()))});
     }
     for (std::size_t other = 0; other < views_.size(); ++other) {
-      if (other == t || !may_share_memory(*views_[t], *views_[other])) continue;
+      // Nearly always apart: the search is for arrays that interleave.
+      if (other == t || !ranges_[t].meets(ranges_[other])) continue;
+      if (!may_share_memory(*views_[t], *views_[other])) continue;
       raise(ErrorCode::E0707, {},
             {.needed = fmt::format("memory of its own for {}", plan_.tensors[t].name),
              .found = fmt::format("memory shared with {}", plan_.tensors[other].name)});
@@ -269,6 +284,7 @@ class Binder {
   const LaunchPlan& plan_;
   BoundArguments bound_;
   std::vector<const TensorView*> views_;
+  std::vector<ByteRange> ranges_;
   std::vector<std::int64_t> scalar_sizes_;
   std::vector<bool> known_;
 };

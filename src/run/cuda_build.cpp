@@ -60,8 +60,9 @@ void* CudaModule::function(const CudaDriver& driver, const std::string& entry,
   driver.check(driver.cuCtxGetCurrent(&context), "cuCtxGetCurrent");
   driver.check(driver.cuCtxGetId(context, &id), "cuCtxGetId");
   std::lock_guard lock(mutex_);
-  void*& function = functions_[{id, entry}];
-  if (function) return function;
+  for (const Function& known : functions_) {
+    if (known.context == id && known.entry == entry) return known.handle;
+  }
   void*& module = modules_[id];
   if (!module) driver.check(driver.cuModuleLoadData(&module, cubin_.data()), "cuModuleLoadData");
   void* found = nullptr;
@@ -71,7 +72,8 @@ void* CudaModule::function(const CudaDriver& driver, const std::string& entry,
         driver.cuFuncSetAttribute(found, max_dynamic_shared_bytes, static_cast<int>(shared_bytes)),
         "cuFuncSetAttribute");
   }
-  return function = found;
+  functions_.push_back({id, entry, found});
+  return found;
 }
 
 CudaBuild build_cubin(const std::string& name, const std::string& source, const std::string& arch,

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "run/cuda_driver.h"
 
@@ -30,7 +31,12 @@ class CudaModule {
   mutable std::mutex mutex_;
   // By the id of the context: a new context may lie where a destroyed one was.
   mutable std::map<unsigned long long, void*> modules_;
-  mutable std::map<std::pair<unsigned long long, std::string>, void*> functions_;
+  struct Function {
+    unsigned long long context;
+    std::string entry;
+    void* handle;
+  };
+  mutable std::vector<Function> functions_;  ///< a few, searched by every launch
 };
 
 struct CudaBuild {

@@ -47,6 +47,8 @@ struct CudaKernel::State {
     encoded.reserve(maps.size());
     for (const BoundMap& map : maps) encoded.push_back(encoding(map, driver));
     std::vector<void*> parameters;
+    parameters.reserve(pointers.size() + bound.symbols.size() + bound.scalars.size() +
+                       encoded.size());
     for (DevicePointer& pointer : pointers) parameters.push_back(&pointer);
     for (const std::int64_t& symbol : bound.symbols) {
       parameters.push_back(const_cast<std::int64_t*>(&symbol));

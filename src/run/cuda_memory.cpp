@@ -37,6 +37,7 @@ std::optional<int> device_of(const CudaDriver& driver, const BoundArguments& bou
   for (std::size_t t = 0; t < bound.views.size(); ++t) {
     const TensorView& view = *bound.views[t];
     if (view.device.type != kDLCUDA || !view.data) continue;
+    if (driver.devices == 1) return 0;  // asking the driver takes longer than all the rest
     int ordinal = view.device.id;
     auto address = reinterpret_cast<DevicePointer>(view.data);
     // Fails for memory that the driver does not know; then what the view says has to do.
@@ -91,6 +92,7 @@ DeviceArguments::DeviceArguments(const CudaDriver& driver, const BoundArguments&
     free_all();
     throw;
   }
+  pointers_.reserve(bound.views.size());
   for (const TensorView* view : bound.views) {
     pointers_.push_back(staged(*view) ? address_of(view->data)
                                       : reinterpret_cast<DevicePointer>(view->data));

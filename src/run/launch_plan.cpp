@@ -1,6 +1,7 @@
 #include "run/launch_plan.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tilecopy::run {
 namespace {
@@ -44,24 +45,27 @@ std::optional<std::size_t> SizeProgram::lone_symbol() const {
 
 std::optional<std::int64_t> SizeProgram::evaluate(const std::vector<std::int64_t>& symbols,
                                                   const std::vector<std::int64_t>& scalars) const {
-  std::vector<std::int64_t> stack;
+  // Every launch runs a few of these: no allocation for those of usual length.
+  std::array<std::int64_t, 16> few;
+  std::vector<std::int64_t> many(steps.size() > few.size() ? steps.size() : 0);
+  std::int64_t* const stack = many.empty() ? few.data() : many.data();
+  std::size_t size = 0;
   for (const Step& step : steps) {
     auto at = static_cast<std::size_t>(step.operand);
     if (step.op == Op::constant) {
-      stack.push_back(step.operand);
+      stack[size++] = step.operand;
     } else if (step.op == Op::symbol) {
-      stack.push_back(symbols[at]);
+      stack[size++] = symbols[at];
     } else if (step.op == Op::scalar) {
-      stack.push_back(scalars[at]);
+      stack[size++] = scalars[at];
     } else {
-      std::int64_t b = stack.back();
-      stack.pop_back();
-      std::optional<std::int64_t> result = apply(step.op, stack.back(), b);
+      std::int64_t b = stack[--size];
+      std::optional<std::int64_t> result = apply(step.op, stack[size - 1], b);
       if (!result) return std::nullopt;
-      stack.back() = *result;
+      stack[size - 1] = *result;
     }
   }
-  return stack.back();
+  return stack[size - 1];
 }
 
 }  // namespace tilecopy::run

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "run/strides.h"
+
 namespace tilecopy::run {
 namespace {
 
@@ -90,7 +92,32 @@ __int128 add_terms(const TensorView& view, bool negated, std::vector<Term>& term
   return base;
 }
 
+// Whether each stride, from the last, reaches past all that the dimensions after it do.
+bool is_nested(const TensorView& view) {
+  bool nested = true;
+  __int128 reach = 0;
+  for_each_stride(view, [&](std::size_t d, std::int64_t stride) {
+    const std::int64_t extent = view.shape[d];
+    if (extent <= 1) return;
+    const __int128 step = stride < 0 ? -static_cast<__int128>(stride) : stride;
+    nested = nested && step > reach;
+    reach += step * (extent - 1);
+  });
+  return nested;
+}
+
 }  // namespace
+
+ByteRange byte_range(const TensorView& view) {
+  const auto address = reinterpret_cast<std::intptr_t>(view.data);
+  if (view.size() == 0) return {address, address};
+  ByteRange range{address, address + bytes(view.dtype)};
+  for_each_stride(view, [&](std::size_t d, std::int64_t stride) {
+    const __int128 reach = static_cast<__int128>(stride) * (view.shape[d] - 1) * bytes(view.dtype);
+    (reach < 0 ? range.begin : range.end) += reach;
+  });
+  return range;
+}
 
 bool may_share_memory(const TensorView& a, const TensorView& b) {
   if (a.size() == 0 || b.size() == 0) return false;
@@ -105,7 +132,7 @@ bool may_share_memory(const TensorView& a, const TensorView& b) {
 }
 
 bool overlaps_itself(const TensorView& view) {
-  if (view.size() <= 1) return false;
+  if (view.size() <= 1 || is_nested(view)) return false;
   std::vector<std::int64_t> strides = view.full_strides();
   // Two elements that differ first in dimension d: their index differs by 1 to extent - 1 there,
   // and by anything in the dimensions after it.

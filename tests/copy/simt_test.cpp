@@ -298,5 +298,26 @@ TEST(Simt, Edges) {
   for (const SimtRow& row : edges()) check(row);
 }
 
+// The variable of a dimension of one element is 0 before fragments are laid out.
+TEST(Simt, FragmentsOfOneRowAreRegisters) {
+  const Function function = parse(R"(function f(A: int32[8, 512], B: int32[8, 512]) {
+    kernel (bx: 8) threads 128 {
+      a = alloc_fragment int32[1, 512]
+      copy A[bx : +1, 0 : 512] -> a
+      parallel (i: 1, j: 512) {
+        a[i, j] = a[i, j] + a[i, j]
+      }
+      copy a -> B[bx : +1, 0 : 512]
+    }
+  })");
+  const CompiledKernel kernel = compile(function, "emulator -arch=sm_90a");
+  EXPECT_EQ(kernel.explain().find("kept in shared memory"), std::string::npos);
+  EXPECT_EQ(kernel.plans().at(0).method, "simt");
+  Arrays wanted(function), got(function);
+  compile(function, "cpu", {.opt_level = 0}).run(wanted.arguments());
+  EXPECT_TRUE(kernel.emulate(got.arguments()).clean());
+  EXPECT_TRUE(got.memory() == wanted.memory());
+}
+
 }  // namespace
 }  // namespace tilecopy
