@@ -50,12 +50,11 @@ class Sample {
   std::int64_t lane_;
 };
 
-std::optional<layout::WarpAccess> first_access(const Site& site, const Partition& partition,
-                                               bool of_src, int elements) {
+std::optional<layout::WarpAccess> first_access(const Site& site, const Group& group, bool of_src,
+                                               int elements) {
   const Buffer& buffer = of_src ? site.src->buffer : site.dst.buffer;
   layout::WarpAccess access;
   access.width = elements * bytes(buffer.dtype());
-  Group group = partition.group(site.simt->thread, ir::make_int(0), *site.facts);
   Expr offset = site.offset(of_src, group.loops);
   for (int lane = 0; lane < std::min(site.simt->threads, warp_lanes); ++lane) {
     Sample sample(site.simt->thread, lane);
@@ -69,7 +68,12 @@ std::optional<layout::WarpAccess> first_access(const Site& site, const Partition
 
 }  // namespace
 
-void describe_accesses(const Site& site, const Partition& partition, int src_access, int dst_access,
+int bank_ways(const Site& site, const Group& first, bool of_src, int elements) {
+  const auto access = first_access(site, first, of_src, elements);
+  return access && !access->addresses.empty() ? layout::bank_ways(*access) : 1;
+}
+
+void describe_accesses(const Site& site, const Group& first, int src_access, int dst_access,
                        Plan& plan) {
   Expr total = ir::make_int(bytes(site.dst.buffer.dtype()));
   for (const Axis& axis : site.axes) {
@@ -84,7 +88,7 @@ void describe_accesses(const Site& site, const Partition& partition, int src_acc
     if (of_src && !site.src) continue;
     Scope scope = (of_src ? site.src->buffer : site.dst.buffer).scope();
     if (scope != Scope::global && scope != Scope::shared) continue;
-    auto access = first_access(site, partition, of_src, of_src ? src_access : dst_access);
+    auto access = first_access(site, first, of_src, of_src ? src_access : dst_access);
     if (!access || access->addresses.empty()) continue;
     const char* side = of_src ? "in" : "out";
     if (scope == Scope::global) {

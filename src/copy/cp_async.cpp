@@ -230,7 +230,8 @@ class Planner {
       add("out_of_bounds", plan_->zero_fill ? "zeros by cp.async" : "the safe value by stores");
     }
     int vector = plan_->partition.vector();
-    describe_accesses(site_, plan_->partition, vector, vector, *plan_);
+    describe_accesses(site_, plan_->partition.group(site_.simt->thread, make_int(0), *site_.facts),
+                      vector, vector, *plan_);
     describe_policy(site_, *plan_);
   }
 

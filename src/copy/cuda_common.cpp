@@ -50,6 +50,17 @@ bool is_asked_for(const Site& site, const Method& method) {
          (site.method.empty() && site.hints->prefer_instruction == family(method));
 }
 
+bool contiguous(const Site& site, bool of_src, std::size_t axis) {
+  if (of_src && !site.src) return false;
+  const AxisSide& side = of_src ? *site.axes[axis].src : site.axes[axis].dst;
+  if (side.stride) return ir::is_const_int(*side.stride, 1);
+  const Buffer& buffer = of_src ? site.src->buffer : site.dst.buffer;
+  auto layout = site.layouts->find(buffer.node());
+  if (layout == site.layouts->end()) return false;
+  std::vector<Mode> digits = coalesce(layout->second.layout().mode(side.dim)).flat();
+  return !digits.empty() && digits[0].stride == 1;
+}
+
 std::optional<std::vector<std::int64_t>> constant_extents(const Site& site) {
   std::vector<std::int64_t> result;
   for (const Axis& axis : site.axes) {

@@ -26,6 +26,9 @@ bool require_tma_unit(const Site& site, Rules& rules);
 /// against it.
 bool is_asked_for(const Site& site, const Method& method);
 
+/// Whether elements along the axis are neighbours in memory on one side, from some index on.
+bool contiguous(const Site& site, bool of_src, std::size_t axis);
+
 /// The constant extents of the axes; empty when one is symbolic.
 std::optional<std::vector<std::int64_t>> constant_extents(const Site& site);
 

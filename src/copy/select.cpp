@@ -66,13 +66,21 @@ std::vector<const Method*> cuda_methods(const Site& site) {
   if (!site.src) return {&simt};
   Scope from = site.src->buffer.scope();
   Scope to = site.dst.buffer.scope();
-  bool transposed = site.op->kind == ir::StmtKind::Transpose;
-  if (from == Scope::global && to == Scope::shared) return {&bulk, &tma, &cp_async, &simt};
-  if (from == Scope::shared && to == Scope::global) return {&bulk, &tma, &simt};
   bool shared = from == Scope::shared || to == Scope::shared;
   bool fragment = from == Scope::fragment || to == Scope::fragment;
-  if (shared && fragment && !transposed) return {&matrix, &simt};
-  return {&simt};
+  bool transposed = site.op->kind == ir::StmtKind::Transpose;
+  std::vector<const Method*> methods;
+  // Into a tile that is column-major itself, a transpose is a copy to the TMA unit.
+  if (transposed) methods.push_back(&register_transpose);
+  if (from == Scope::global && to == Scope::shared) {
+    methods.insert(methods.end(), {&bulk, &tma, &cp_async});
+  } else if (from == Scope::shared && to == Scope::global) {
+    methods.insert(methods.end(), {&bulk, &tma});
+  } else if (shared && fragment && !transposed) {
+    methods.push_back(&matrix);
+  }
+  methods.push_back(&simt);
+  return methods;
 }
 
 // Why no method of the preferred family was taken: the rules that they failed.
@@ -151,8 +159,9 @@ std::vector<const Method*> methods_for(const Site& site) {
 void require_method(std::string_view name) {
   if (name.empty()) return;
   std::string names;
-  for (const Method* method : {&host_stream, &host_run, &host_loop, &host_im2col, &bulk, &tma,
-                               &cp_async, &simt, &matrix, &tma_im2col, &im2col_gather}) {
+  for (const Method* method :
+       {&host_stream, &host_run, &host_loop, &host_im2col, &bulk, &tma, &cp_async, &simt, &matrix,
+        &register_transpose, &tma_im2col, &im2col_gather}) {
     if (method->name == name) return;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", method->name);
   }

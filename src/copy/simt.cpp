@@ -1,5 +1,7 @@
 // Copies, transposes and fills by the threads of a block: each moves groups of neighbours in
 // registers, as wide as both sides are proved to allow. Takes every operation.
+#include "copy/simt.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,17 +35,6 @@ const Fragment* fragment_of(const Site& site, const Buffer& buffer) {
   auto it = site.simt->fragments.find(buffer.node());
   return buffer.scope() == Scope::fragment && it != site.simt->fragments.end() ? &it->second
                                                                                : nullptr;
-}
-
-bool contiguous(const Site& site, bool of_src, std::size_t axis) {
-  if (of_src && !site.src) return false;
-  const AxisSide& side = of_src ? *site.axes[axis].src : site.axes[axis].dst;
-  if (side.stride) return ir::is_const_int(*side.stride, 1);
-  const Buffer& buffer = of_src ? site.src->buffer : site.dst.buffer;
-  auto layout = site.layouts->find(buffer.node());
-  if (layout == site.layouts->end()) return false;
-  std::vector<Mode> digits = coalesce(layout->second.layout().mode(side.dim)).flat();
-  return !digits.empty() && digits[0].stride == 1;
 }
 
 bool is_global(const Site& site, bool of_src) {
@@ -263,7 +254,8 @@ class Planner {
     }
     add("bounds", always_in_bounds(site_) ? "proved, no checks"
                                           : "one test of the tile; checks in ragged tiles only");
-    describe_accesses(site_, plan_->partition, plan_->src_access, plan_->dst_access, *plan_);
+    describe_accesses(site_, plan_->partition.group(site_.simt->thread, make_int(0), *site_.facts),
+                      plan_->src_access, plan_->dst_access, *plan_);
     describe_policy(site_, *plan_);
   }
 
@@ -281,6 +273,7 @@ class Lowering {
   ir::Stmt lower() {
     return whole_or_ragged(site_, [this](bool ragged) { return rounds(ragged); });
   }
+  ir::Stmt lower_ragged() { return rounds(true); }
 
  private:
   ir::Stmt rounds(bool guarded) {
@@ -473,6 +466,10 @@ ir::Stmt lower_simt(const Plan& plan, const Site& site) {
 }
 
 }  // namespace
+
+ir::Stmt lower_ragged_simt(const Plan& plan, const Site& site) {
+  return Lowering(static_cast<const SimtPlan&>(plan), site).lower_ragged();
+}
 
 const Method simt = {"simt", plan_simt, lower_simt};
 

@@ -1,6 +1,8 @@
 // Layouts for kernels that run in threads.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "ir/make.h"
@@ -14,6 +16,7 @@ namespace tilecopy::lower {
 namespace {
 
 constexpr std::int64_t word_bytes = 4;
+constexpr int vector_bytes = 16;
 
 std::vector<std::int64_t> shape_of(const Buffer& tile) {
   std::vector<std::int64_t> shape;
@@ -31,8 +34,18 @@ Buffer in_shared_memory(const Buffer& tile) {
 struct Wants {
   bool transposed = false;  ///< read or written along columns
   bool tma = false;         ///< a copy of it asks for TMA
+  bool narrow = false;      ///< rows of a tensor beside it do not keep accesses of 16 bytes aligned
   std::string by;           ///< the operation that goes along columns
 };
+
+// Whether rows of the tensor are known to begin where accesses of 16 bytes may not.
+bool has_narrow_rows(const Buffer& tensor) {
+  if (tensor.scope() != Scope::global || tensor.shape().size() < 2) return false;
+  const int rows = static_cast<int>(tensor.shape().size()) - 2;
+  const std::optional<Expr> pitch = planner::element_stride(tensor, rows, {});
+  const auto elements = pitch ? ir::const_int(*pitch) : std::nullopt;
+  return elements && *elements * bytes(tensor.dtype()) % vector_bytes != 0;
+}
 
 std::map<const ir::BufferNode*, Wants> collect_wants(const ir::Kernel& kernel) {
   std::map<const ir::BufferNode*, Wants> wants;
@@ -45,11 +58,15 @@ std::map<const ir::BufferNode*, Wants> collect_wants(const ir::Kernel& kernel) {
       if (columns.scope() == Scope::shared) {
         wants[columns.node()].transposed = true;
         wants[columns.node()].by = fmt::format("transpose {} -> {}", src.name(), dst.name());
+        wants[columns.node()].narrow |= has_narrow_rows(src) || has_narrow_rows(dst);
       }
     } else if (const auto* copy = ir::as<ir::Copy>(s)) {
       bool tma = copy->hints.prefer_instruction == PreferInstruction::tma;
       for (const Buffer& side : {copy->src.buffer, copy->dst.buffer}) {
-        if (side.scope() == Scope::shared && tma) wants[side.node()].tma = true;
+        if (side.scope() != Scope::shared) continue;
+        Wants& want = wants[side.node()];
+        want.tma |= tma;
+        want.narrow |= has_narrow_rows(copy->src.buffer) || has_narrow_rows(copy->dst.buffer);
       }
     }
   });
@@ -66,6 +83,22 @@ std::optional<TileLayout> padded(const std::vector<std::int64_t>& shape, int ele
   while ((shape.back() + pad) % per_unit != 0 || (shape.back() + pad) / per_unit % 2 == 0) ++pad;
   if (pad == 0) return std::nullopt;
   return TileLayout(padded_row_major(shape, pad));
+}
+
+// For threads that exchange squares in registers (src/copy/register_transpose.cpp): the vectors of
+// a row stay whole, and those of rows that are a square apart lie in different banks.
+std::optional<TileLayout> swizzled_by_squares(const std::vector<std::int64_t>& shape, int element) {
+  const std::int64_t side = std::min(vector_bytes / element, 8);
+  if (shape.size() != 2 || shape[0] % side != 0 || side == 1) return std::nullopt;
+  const auto columns = static_cast<std::uint64_t>(shape[1]);
+  if (!std::has_single_bit(columns) || shape[1] < 2 * side) return std::nullopt;
+  auto log2 = [](std::uint64_t n) { return static_cast<int>(std::bit_width(n)) - 1; };
+  const auto unit = static_cast<std::uint64_t>(side);
+  const int bits =
+      std::min({3, log2(columns / unit),
+                static_cast<int>(std::bit_width(static_cast<std::uint64_t>(shape[0]) / unit - 1))});
+  if (bits == 0) return std::nullopt;
+  return TileLayout(row_major(shape), Swizzle(bits, log2(unit), log2(columns)));
 }
 
 std::optional<TileLayout> swizzled(const std::vector<std::int64_t>& shape, int element) {
@@ -106,7 +139,13 @@ class SharedLayouts {
     int element = bytes(tile.dtype());
     std::vector<std::int64_t> shape = shape_of(tile);
     bool tma = it->second.tma && target::has_tma(target_);
-    std::optional<TileLayout> layout = tma ? swizzled(shape, element) : padded(shape, element);
+    std::optional<TileLayout> layout;
+    if (tma) {
+      layout = swizzled(shape, element);
+    } else {
+      if (!it->second.narrow) layout = swizzled_by_squares(shape, element);
+      if (!layout) layout = padded(shape, element);
+    }
     if (!layout) return;
     result_.remarks.push_back(fmt::format("{}: {}, because {} goes along its columns", tile.name(),
                                           to_string(*layout), it->second.by));

@@ -220,12 +220,6 @@ std::vector<BulkCase> places() {
        .strides = {128, 2},
        .rule = "bulk.contiguous",
        .method = "simt"},
-      {.what = "transpose",
-       .shape = {64, 64},
-       .tile = {64, 64},
-       .transposed = true,
-       .rule = "bulk.contiguous",
-       .method = "simt"},
   };
 }
 

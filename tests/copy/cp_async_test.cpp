@@ -143,12 +143,6 @@ std::vector<Row> rows() {
        .to = tc::float32,
        .method = "simt",
        .rule = axis},
-      {.what = "transpose",
-       .from = tc::float32,
-       .to = tc::float32,
-       .transposed = true,
-       .method = "simt",
-       .rule = axis},
       // The tile of a transpose gets a layout that suits single elements.
       {.what = "transposed column-major source",
        .strides = {1, 512},

@@ -2,10 +2,7 @@
 // and layouts; and that each kernel, on the emulator, leaves what the cpu target leaves.
 #include <gtest/gtest.h>
 
-#include <random>
-
-#include "lower/lower.h"
-#include "pipe.h"
+#include "copy/arrays.h"
 #include "tilecopy/tilecopy.h"
 
 namespace tilecopy {
@@ -236,34 +233,6 @@ std::string parameter(const CopyPlan& plan, const std::string& name) {
   return "<none>";
 }
 
-// The tensors of a launch in one block of memory each, with what lies between their rows.
-class Arrays {
- public:
-  explicit Arrays(const Function& function) {
-    const run::LaunchPlan plan = lower::plan_launch(*function.shared(), {});
-    std::mt19937_64 random(1);
-    for (const run::TensorParam& param : plan.tensors) {
-      std::vector<std::int64_t> shape, strides;
-      for (const auto& size : param.shape) shape.push_back(*size.evaluate({}, {}));
-      for (const auto& size : param.strides) strides.push_back(*size.evaluate({}, {}));
-      std::int64_t last = strides.empty() ? shape[0] * shape[1] : 1;
-      for (std::size_t d = 0; d < strides.size(); ++d) last += (shape[d] - 1) * strides[d];
-      auto& memory = memory_.emplace_back(static_cast<std::size_t>(last * bytes(param.dtype)));
-      for (std::uint8_t& byte : memory) {
-        byte = static_cast<std::uint8_t>(random() & (param.dtype == bool_ ? 1 : 0xff));
-      }
-      views_.push_back({memory.data(), param.dtype, shape, strides});
-    }
-  }
-
-  std::vector<Argument> arguments() const { return {views_.begin(), views_.end()}; }
-  const std::vector<std::vector<std::uint8_t>>& memory() const { return memory_; }
-
- private:
-  std::vector<std::vector<std::uint8_t>> memory_;
-  std::vector<TensorView> views_;
-};
-
 void check(const SimtRow& row) {
   SCOPED_TRACE(row.what);
   const Function function = parse(kernel_text(row));
@@ -275,11 +244,7 @@ void check(const SimtRow& row) {
   EXPECT_EQ(parameter(plan, "group"), std::to_string(row.group) + " elements of a thread");
   EXPECT_EQ(parameter(plan, "bounds"),
             row.ragged ? "one test of the tile; checks in ragged tiles only" : "proved, no checks");
-  Arrays wanted(function), got(function);
-  compile(function, "cpu", {.opt_level = 0}).run(wanted.arguments());
-  const EmulatorReport report = kernel.emulate(got.arguments(), {.schedules = 2});
-  EXPECT_TRUE(report.clean()) << report.text();
-  EXPECT_TRUE(got.memory() == wanted.memory()) << "other bytes than on the cpu";
+  test::expect_same_as_on_cpu(function, kernel);
 }
 
 TEST(Simt, WidthsByAlignmentAndExtents) {
@@ -313,10 +278,7 @@ TEST(Simt, FragmentsOfOneRowAreRegisters) {
   const CompiledKernel kernel = compile(function, "emulator -arch=sm_90a");
   EXPECT_EQ(kernel.explain().find("kept in shared memory"), std::string::npos);
   EXPECT_EQ(kernel.plans().at(0).method, "simt");
-  Arrays wanted(function), got(function);
-  compile(function, "cpu", {.opt_level = 0}).run(wanted.arguments());
-  EXPECT_TRUE(kernel.emulate(got.arguments()).clean());
-  EXPECT_TRUE(got.memory() == wanted.memory());
+  test::expect_same_as_on_cpu(function, kernel);
 }
 
 }  // namespace
