@@ -15,20 +15,22 @@ struct TilePlace {
   Expr row, column;         // where the tile begins
 };
 
-// A grid of blocks over the tiles of a tensor of rank 2 or more: columns, rows, and one dimension
-// that counts through all the others, the last of them fastest.
-TilePlace start_kernel(const BuiltIn& built_in) {
+// A grid of blocks over the tiles of a tensor of rank 2 or more: columns, rows (or the other way
+// round), and one dimension that counts through all the others, the last of them fastest.
+TilePlace start_kernel(const BuiltIn& built_in, bool rows_first = false) {
   const std::size_t outer = built_in.shape.size() - 2;
   const Extents& tile = built_in.tile;
   std::vector<Expr> grid = {ceildiv(built_in.shape[outer + 1], tile[1]),
                             ceildiv(built_in.shape[outer], tile[0])};
+  if (rows_first) std::swap(grid[0], grid[1]);
   Expr outer_size = 1;
   for (std::size_t d = 0; d < outer; ++d) outer_size = outer_size * built_in.shape[d];
   if (outer > 0) grid.push_back(outer_size);
   const std::vector<Var> block =
       kernel_grid(grid, {.threads = built_in.threads}, SourceLocation::current());
 
-  TilePlace place{std::vector<Expr>(outer), block[1] * tile[0], block[0] * tile[1]};
+  const Var &row = block[rows_first ? 0 : 1], &column = block[rows_first ? 1 : 0];
+  TilePlace place{std::vector<Expr>(outer), row * tile[0], column * tile[1]};
   Expr rest = outer > 0 ? Expr(block[2]) : Expr(0);
   for (std::size_t d = outer; d-- > 0;) {
     place.outer[d] = d == 0 ? rest : rest % built_in.shape[d];
@@ -44,14 +46,25 @@ Access region(const Buffer& tensor, const TilePlace& place, const Extents& tile)
   return {tensor, indices};
 }
 
+// From one region to the other, by a tile or directly.
+void copy_region(const Access& from, const Access& to, const BuiltIn& built_in) {
+  if (built_in.through == Through::nothing) {
+    cuda::copy(from, to, built_in.hints);
+    return;
+  }
+  const std::vector<Expr> shape = exprs(built_in.tile);
+  Buffer tile = built_in.through == Through::shared ? alloc_shared(shape, built_in.dtype, "tile")
+                                                    : alloc_fragment(shape, built_in.dtype, "tile");
+  cuda::copy(from, tile, built_in.hints);
+  cuda::copy(tile, to, built_in.hints);
+}
+
 Function copy_function(const BuiltIn& built_in) {
   return function("copy", [&] {
     Buffer a = tensor("A", exprs(built_in.shape), built_in.dtype);
     Buffer b = tensor("B", exprs(built_in.shape), built_in.dtype);
     TilePlace place = start_kernel(built_in);
-    Buffer tile = alloc_shared(exprs(built_in.tile), built_in.dtype, "tile");
-    cuda::copy(region(a, place, built_in.tile), tile, built_in.hints);
-    cuda::copy(tile, region(b, place, built_in.tile), built_in.hints);
+    copy_region(region(a, place, built_in.tile), region(b, place, built_in.tile), built_in);
   });
 }
 
@@ -61,9 +74,8 @@ Function copy_vector_function(const BuiltIn& built_in) {
     Buffer a = tensor("A", {size}, built_in.dtype);
     Buffer b = tensor("B", {size}, built_in.dtype);
     auto [bx] = kernel({ceildiv(size, step)}, {.threads = built_in.threads});
-    Buffer tile = alloc_shared({step}, built_in.dtype, "tile");
-    cuda::copy(a(range(bx * step, bx * step + step)), tile, built_in.hints);
-    cuda::copy(tile, b(range(bx * step, bx * step + step)), built_in.hints);
+    copy_region(a(range(bx * step, bx * step + step)), b(range(bx * step, bx * step + step)),
+                built_in);
   });
 }
 
@@ -72,11 +84,15 @@ Function transpose_function(const BuiltIn& built_in) {
     const Extents turned_tile = {built_in.tile[1], built_in.tile[0]};
     Buffer a = tensor("A", exprs(built_in.shape), built_in.dtype);
     Buffer b = tensor("B", exprs(output_shape(built_in)), built_in.dtype);
-    TilePlace place = start_kernel(built_in);
+    TilePlace place = start_kernel(built_in, built_in.direct);
     TilePlace turned_place{place.outer, place.column, place.row};
     Buffer tile = alloc_shared(exprs(built_in.tile), built_in.dtype, "tile");
-    Buffer turned = alloc_shared(exprs(turned_tile), built_in.dtype, "turned");
     cuda::copy(region(a, place, built_in.tile), tile, built_in.hints);
+    if (built_in.direct) {
+      transpose(tile, region(b, turned_place, turned_tile));
+      return;
+    }
+    Buffer turned = alloc_shared(exprs(turned_tile), built_in.dtype, "turned");
     transpose(tile, turned);
     cuda::copy(turned, region(b, turned_place, turned_tile), built_in.hints);
   });

@@ -13,10 +13,15 @@ constexpr FlagRow rows[] = {
     {"--dtype", "DTYPE", "element type, such as bfloat16, float32, int8 or uint8 (default float16)",
      built_in, &R::dtype},
     {"--tile", "EXTENTS",
-     "tile of a block: rows x columns, or block_m x block_k of im2col\n(default 64x128; "
-     "transpose and im2col 64x64; rank 1 4096)",
+     "tile of a block: rows x columns, or block_m x block_k of im2col\n(default: by kernel, target "
+     "and dtype; `tilecopy ir` shows it)",
      built_in, &R::tile},
-    {"--threads", "N", "threads of a block, 1 to 1024 (default 128)", built_in, &R::threads},
+    {"--threads", "N", "threads of a block, 1 to 1024 (default 128; transpose on a GPU 256)",
+     built_in, &R::threads},
+    {"--through", "MEMORY",
+     "what copy goes through: shared, fragment or nothing\n(default shared; on a GPU nothing, "
+     "unless --prefer-instruction is tma or cp_async)",
+     built_in, &R::through},
     {"--coalesced-width", "N", "hint: elements of one access of a thread, a power of two", built_in,
      &R::coalesced_width},
     {"--eviction-policy", "POLICY", "hint: evict_normal, evict_first or evict_last", built_in,

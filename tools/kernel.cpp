@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
 #include "base/diagnostic.h"
+#include "base/options.h"
 #include "base/os.h"
 #include "flags.h"
 #include "words.h"
@@ -60,10 +62,39 @@ std::vector<std::int64_t> default_shape(BuiltInKind kind) {
   return {4096, 4096};
 }
 
-std::vector<std::int64_t> default_tile(BuiltInKind kind, std::size_t rank) {
-  if (kind != BuiltInKind::copy) return {64, 64};
-  if (rank == 1) return {4096};
-  return {64, 128};
+// Whether the kernel runs on a GPU, or as it would there.
+bool for_gpu(const Request& request) {
+  const std::string target = request.target ? *request.target : default_target();
+  return target.starts_with("cuda") || target.starts_with("emulator");
+}
+
+// What was fastest on an H200 (docs/performance-notes.md), and on two cores of a CPU.
+std::vector<std::int64_t> default_tile(const BuiltIn& built_in, bool gpu) {
+  const std::int64_t element = bytes(built_in.dtype);
+  const bool vector = built_in.shape.size() == 1;
+  switch (built_in.kind) {
+    case BuiltInKind::copy: {
+      if (!gpu)
+        return vector ? std::vector<std::int64_t>{4096} : std::vector<std::int64_t>{64, 128};
+      if (built_in.through == Through::shared) {
+        const std::int64_t width = 512 / element;  // 4 KiB in all
+        return vector ? std::vector<std::int64_t>{8 * width} : std::vector<std::int64_t>{8, width};
+      }
+      // 16 bytes for each of 128 threads; of them 16 for what lies before an odd row's first
+      // multiple.
+      const bool odd = !vector && built_in.shape.back() * element % 16 != 0;
+      const std::int64_t width = (odd ? 2032 : 2048) / element;
+      return vector ? std::vector<std::int64_t>{width} : std::vector<std::int64_t>{1, width};
+    }
+    case BuiltInKind::transpose:
+      if (!gpu) return {64, 64};
+      return element <= 2 ? std::vector<std::int64_t>{128, 128}
+                          : std::vector<std::int64_t>{256 / element, 256 / element};
+    case BuiltInKind::im2col: break;
+  }
+  // Whole rows of 256 bytes and more, where no tap is cut.
+  return gpu && built_in.shape.back() % 128 == 0 ? std::vector<std::int64_t>{64, 128}
+                                                 : std::vector<std::int64_t>{64, 64};
 }
 
 // Takes shape and dtype from the file of --in, or from flags and defaults.
@@ -124,11 +155,29 @@ void check_rank(const Request& request, const BuiltIn& built_in) {
   }
 }
 
-void choose_tile(const Request& request, BuiltIn& built_in) {
+void choose_through(const Request& request, BuiltIn& built_in, bool gpu) {
+  if (!request.through) {
+    const std::string preferred = request.prefer_instruction.value_or("");
+    const bool tile = !gpu || preferred == "tma" || preferred == "cp_async";
+    built_in.through = tile ? Through::shared : Through::nothing;
+    return;
+  }
+  constexpr std::array<std::string_view, 3> names = {"shared", "fragment", "nothing"};
+  const auto found = std::find(names.begin(), names.end(), *request.through);
+  if (built_in.kind != BuiltInKind::copy) {
+    refuse("--through with copy", fmt::format("--through with {}", request.kernel));
+  }
+  if (found == names.end()) {
+    refuse("--through shared, fragment or nothing", fmt::format("\"{}\"", *request.through));
+  }
+  built_in.through = static_cast<Through>(found - names.begin());
+}
+
+void choose_tile(const Request& request, BuiltIn& built_in, bool gpu) {
   const std::size_t rank = built_in.shape.size();
   const std::size_t tile_rank = rank == 1 ? 1 : 2;
   built_in.tile =
-      request.tile ? parse_extents("--tile", *request.tile, 1) : default_tile(built_in.kind, rank);
+      request.tile ? parse_extents("--tile", *request.tile, 1) : default_tile(built_in, gpu);
   if (built_in.tile.size() == tile_rank) return;
   const std::string needed = built_in.kind == BuiltInKind::im2col
                                  ? "--tile with two extents, block_m x block_k"
@@ -166,7 +215,11 @@ Kernel built_in_kernel(BuiltInKind kind, const Request& request) {
   choose_window(request, built_in.window);
   choose_input(request, built_in, kernel);
   check_rank(request, built_in);
-  choose_tile(request, built_in);
+  const bool gpu = for_gpu(request);
+  built_in.direct = gpu;
+  if (gpu && kind == BuiltInKind::transpose && !request.threads) built_in.threads = 256;
+  choose_through(request, built_in, gpu);
+  choose_tile(request, built_in, gpu);
   // Sizes that overflow are told before the compiler meets them in address arithmetic.
   (void)TensorView(nullptr, built_in.dtype, built_in.shape).size();
   kernel.function = without_location(true, [&] { return make_built_in(built_in); });

@@ -13,7 +13,7 @@ struct Request {
   std::string action;  ///< of `cache`
 
   // The built-in kernels.
-  std::optional<std::string> shape, dtype, tile, threads;
+  std::optional<std::string> shape, dtype, tile, threads, through;
   std::optional<std::string> coalesced_width, eviction_policy, prefer_instruction;
   std::optional<std::string> window, stride, dilation, pad;
   bool disable_tma = false;

@@ -93,6 +93,7 @@ extern const Method host_run;
 extern const Method host_loop;
 extern const Method host_im2col;
 extern const Method simt;
+extern const Method realigned;
 extern const Method register_transpose;
 extern const Method cp_async;
 extern const Method bulk;

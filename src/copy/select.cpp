@@ -76,6 +76,8 @@ std::vector<const Method*> cuda_methods(const Site& site) {
     methods.insert(methods.end(), {&bulk, &tma, &cp_async});
   } else if (from == Scope::shared && to == Scope::global) {
     methods.insert(methods.end(), {&bulk, &tma});
+  } else if (from == Scope::global && to == Scope::global && !transposed) {
+    methods.push_back(&realigned);
   } else if (shared && fragment && !transposed) {
     methods.push_back(&matrix);
   }
@@ -161,7 +163,7 @@ void require_method(std::string_view name) {
   std::string names;
   for (const Method* method :
        {&host_stream, &host_run, &host_loop, &host_im2col, &bulk, &tma, &cp_async, &simt, &matrix,
-        &register_transpose, &tma_im2col, &im2col_gather}) {
+        &realigned, &register_transpose, &tma_im2col, &im2col_gather}) {
     if (method->name == name) return;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", method->name);
   }

@@ -183,7 +183,7 @@ void add_variant(run::LaunchPlan& plan, const ir::Kernel& kernel, const SimtKern
   }
   run::Variant& variant = plan.variants.emplace_back();
   variant.entry = plan.entry;
-  variant.shared_bytes = simt.shared_bytes;
+  variant.shared_bytes = std::max(simt.shared_bytes, simt.launch_shared_bytes);
   std::set<std::string> known;
   for (const planner::Decision& decision : decisions) {
     for (const planner::Guard& guard : decision.plan->guards) {

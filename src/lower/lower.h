@@ -62,10 +62,17 @@ struct SimtKernel {
   ir::Kernel kernel;
   std::map<const ir::BufferNode*, std::int64_t> shared_offsets;  ///< in bytes
   std::int64_t shared_bytes = 0;
+  std::int64_t launch_shared_bytes = 0;  ///< what a launch asks for: as much or more
 };
 SimtKernel to_simt(const ir::Kernel& kernel, std::vector<planner::Decision>& decisions,
                    const planner::Simt& simt, const ir::Facts& facts,
                    const planner::Layouts& layouts, const target::Target& target);
+
+/// The shared memory that a launch asks for, so that no more blocks are resident on a multiprocessor
+/// than a kernel that only moves tiles is fastest with; else `shared_bytes`. Adds "resident"
+/// to the report of the first decision.
+std::int64_t limit_residency(const ir::Kernel& kernel, std::vector<planner::Decision>& decisions,
+                             std::int64_t shared_bytes, const target::Target& target);
 
 /// A kernel that is at device level already, with a thread: tiles lie one after the other in shared
 /// memory. Raises E0602 for a kernel without threads, E0501 for instructions that do not fit the

@@ -349,6 +349,7 @@ SimtKernel to_simt(const ir::Kernel& kernel, std::vector<planner::Decision>& dec
   result.kernel.body = insert_waits(body, lowering.uniform_statements(), simt.thread, memory);
   result.shared_offsets = std::move(memory.offsets);
   result.shared_bytes = memory.bytes;
+  result.launch_shared_bytes = limit_residency(kernel, decisions, memory.bytes, target);
   return result;
 }
 
