@@ -15,6 +15,7 @@
 namespace tilecopy::planner {
 namespace {
 
+using ir::make_binary;
 using ir::make_int;
 
 constexpr int access_bytes = 16;
@@ -202,6 +203,10 @@ class Lowering {
     Group group = plan_.group(site_, r, facts_);
     NamedBlock block(facts_, where_);
     for (Expr& loop : group.loops) loop = block.name("i", facts_.simplify(loop));
+    for (bool of_src : {true, false}) {
+      Expr first = facts_.simplify(site_.offset(of_src, group.loops));
+      (of_src ? src_first_ : dst_first_) = block.name(of_src ? "from" : "to", first);
+    }
     std::vector<ir::Stmt> body;
     const Buffer in = registers("in", body), out = registers("out", body);
     for (int row = 0; row < plan_.side; ++row) body.push_back(move_row(true, group, row, in));
@@ -227,13 +232,43 @@ class Lowering {
     return buffer;
   }
 
-  // A row of the square, between one side and registers.
-  ir::Stmt move_row(bool of_src, const Group& group, int row, const Buffer& regs) const {
+  // Elements between the rows of a square, where they are the same for all squares.
+  std::optional<std::int64_t> row_step(bool of_src) const {
+    const std::size_t down = of_src ? plan_.dst_axis : plan_.src_axis;
+    const AxisSide& side = of_src ? *site_.axes[down].src : site_.axes[down].dst;
+    if (side.stride) return ir::const_int(*side.stride);
+    const ir::Region& region = of_src ? *site_.src : site_.dst;
+    const auto found = site_.layouts->find(region.buffer.node());
+    if (found == site_.layouts->end() || !found->second.swizzle()) return std::nullopt;
+    const Expr phase = make_binary(
+        ir::BinaryOp::mod, region.origin[static_cast<std::size_t>(side.dim)], make_int(plan_.side));
+    if (!ir::is_const_int(facts_.simplify(phase), 0)) return std::nullopt;
+    // The rows of a square differ below the bits that the swizzle looks at.
+    const std::vector<Mode> digits = coalesce(found->second.layout().mode(side.dim)).flat();
+    const Swizzle& swizzle = *found->second.swizzle();
+    if (digits.size() != 1 || swizzle.shift() < 0 || swizzle.base() + swizzle.shift() > 62 ||
+        digits[0].stride * plan_.side > std::int64_t{1} << (swizzle.base() + swizzle.shift()) ||
+        digits[0].stride < std::int64_t{1} << (swizzle.base() + swizzle.bits())) {
+      return std::nullopt;
+    }
+    return digits[0].stride;
+  }
+
+  Expr row_offset(bool of_src, const Group& group, int row) const {
+    if (row == 0) return of_src ? src_first_ : dst_first_;
+    if (const auto step = row_step(of_src)) {
+      return plus(of_src ? src_first_ : dst_first_, make_int(row * *step));
+    }
     std::vector<Expr> loops = group.loops;
     const std::size_t down = of_src ? plan_.dst_axis : plan_.src_axis;
     loops[down] = plus(loops[down], make_int(row));
+    return facts_.simplify(site_.offset(of_src, loops));
+  }
+
+  // A row of the square, between one side and registers.
+  ir::Stmt move_row(bool of_src, const Group& group, int row, const Buffer& regs) const {
     const Buffer& buffer = of_src ? site_.src->buffer : site_.dst.buffer;
-    ir::InstrOperand memory = ir::Address{buffer, facts_.simplify(site_.offset(of_src, loops))};
+    ir::InstrOperand memory = ir::Address{buffer, row_offset(of_src, group, row)};
     ir::InstrOperand reg = ir::Address{regs, make_int(row * plan_.side)};
     const bool hinted = plan_.policy.defined() && buffer.scope() == Scope::global;
     std::vector<ir::InstrOperand> operands = {of_src ? reg : memory, of_src ? memory : reg,
@@ -256,6 +291,7 @@ class Lowering {
   const Site& site_;
   ir::Facts facts_;
   Location where_;
+  Expr src_first_, dst_first_;  ///< of a square, on each side
 };
 
 std::unique_ptr<Plan> plan_transpose(const Site& site, Rules& rules) {
