@@ -38,10 +38,7 @@ std::optional<int> device_of(const CudaDriver& driver, const BoundArguments& bou
     const TensorView& view = *bound.views[t];
     if (view.device.type != kDLCUDA || !view.data) continue;
     if (driver.devices == 1) return 0;  // asking the driver takes longer than all the rest
-    int ordinal = view.device.id;
-    auto address = reinterpret_cast<DevicePointer>(view.data);
-    // Fails for memory that the driver does not know; then what the view says has to do.
-    driver.cuPointerGetAttribute(&ordinal, device_ordinal_attribute, address);
+    const int ordinal = device_of(driver, view);
     if (device && *device != ordinal) {
       raise(ErrorCode::E0709, {},
             {.needed = fmt::format("all tensors on one device, as {} on cuda:{}", owner, *device),
@@ -54,6 +51,14 @@ std::optional<int> device_of(const CudaDriver& driver, const BoundArguments& bou
 }
 
 }  // namespace
+
+int device_of(const CudaDriver& driver, const TensorView& view) {
+  int ordinal = view.device.id;
+  // Fails for memory that the driver does not know.
+  driver.cuPointerGetAttribute(&ordinal, device_ordinal_attribute,
+                               reinterpret_cast<DevicePointer>(view.data));
+  return ordinal;
+}
 
 ContextScope::ContextScope(const CudaDriver& driver, const BoundArguments& bound,
                            const LaunchPlan& plan)

@@ -9,6 +9,10 @@
 
 namespace tilecopy::run {
 
+/// The device that holds an array, as the driver knows it or, for memory that it does not know, as
+/// the view says.
+int device_of(const CudaDriver& driver, const TensorView& view);
+
 /// Makes a context of the tensors' device current, for as long as it lives: the current one if that
 /// is its device's, else the device's primary context. Raises E0709 for tensors on two devices.
 class ContextScope {
@@ -17,6 +21,9 @@ class ContextScope {
   ContextScope(const ContextScope&) = delete;
   ContextScope& operator=(const ContextScope&) = delete;
   ~ContextScope();
+
+  /// Whether it is another one than the caller's.
+  bool pushed() const { return pushed_; }
 
  private:
   const CudaDriver& driver_;
@@ -35,6 +42,8 @@ class DeviceArguments {
   ~DeviceArguments();
 
   std::vector<DevicePointer>& pointers() { return pointers_; }
+  /// Whether there are host arrays.
+  bool copies() const { return !copies_.empty(); }
   /// Copies what was written back to host arrays, and waits, if there are any. Raises E0806.
   void copy_back();
 

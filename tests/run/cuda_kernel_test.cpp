@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "base/diagnostic.h"
 #include "run/fake_driver.h"
@@ -122,6 +123,76 @@ TEST_F(CudaLaunch, TakesTheFirstVariantWhoseGuardsHold) {
   launch(view(a + 8, 4), view(b, 4));
   EXPECT_EQ(launched(), "scale scale_any scale_any scale scale_any ");
   EXPECT_EQ(record.launches[1].shared_bytes, 0u);
+}
+
+// In the caller's own context a launch is remembered by all of its arguments.
+class CudaRelaunch : public CudaLaunch {
+ protected:
+  CudaRelaunch() { record.contexts.push_back(FakeDriver::primary(0)); }
+
+  // Whether the launch ran without binding its arguments and looking for the function anew.
+  bool repeated(const std::function<void()>& run) {
+    record.calls.clear();
+    const std::size_t before = record.launches.size();
+    run();
+    EXPECT_EQ(record.launches.size(), before + 1);
+    return calls("cuCtxGetDevice") == 0;
+  }
+};
+
+TEST_F(CudaRelaunch, OfEqualArgumentsPassesTheSame) {
+  EXPECT_FALSE(repeated([&] { launch(4); }));
+  EXPECT_TRUE(repeated([&] { launch(4); }));
+  EXPECT_TRUE(repeated([&] { launch(4); }));
+  for (const fake_cuda::Launch& launch : record.launches) {
+    EXPECT_EQ(launch.entry, "scale");
+    EXPECT_EQ(launch.blocks, 12u);
+    EXPECT_EQ(launch.shared_bytes, 64u << 10);
+    EXPECT_EQ(launch.parameters, record.launches[0].parameters);
+  }
+}
+
+TEST_F(CudaRelaunch, OfOtherArgumentsIsBoundAnew) {
+  launch(4);
+  EXPECT_FALSE(repeated([&] { launch(6); }));
+  EXPECT_EQ(record.launches.back().blocks, 18u);
+  EXPECT_FALSE(repeated([&] { launch(view(a + 16, 4), view(b, 4)); }));
+  EXPECT_EQ(record.launches.back().parameter<void*>(0), a + 16);
+  EXPECT_FALSE(repeated([&] { kernel.launch({view(a, 4), -3, view(b, 4), 0.25}, &stream); }));
+  EXPECT_EQ(record.launches.back().parameter<float>(4), 0.25f);
+  EXPECT_FALSE(repeated([&] { kernel.launch({view(a, 4), -2, view(b, 4), 0.5}, &stream); }));
+  EXPECT_EQ(record.launches.back().parameter<std::int8_t>(3), -2);
+  EXPECT_TRUE(repeated([&] { launch(4); }));
+  TensorView constant_b = view(b, 4);
+  constant_b.writable = false;
+  EXPECT_EQ(code_of([&] { launch(view(a, 4), constant_b); }), "E0713");
+  TensorView other_dtype = view(a, 4);
+  other_dtype.dtype = bfloat16;
+  EXPECT_EQ(code_of([&] { launch(other_dtype, view(b, 4)); }), "E0702");
+}
+
+TEST_F(CudaRelaunch, InAnotherContextLooksForTheFunctionThere) {
+  launch(4);
+  int other = 0;
+  record.contexts.back() = &other;
+  record.ids[&other] = 77;
+  EXPECT_FALSE(repeated([&] { launch(4); }));
+  EXPECT_EQ(calls("cuModuleLoadData"), 1);
+}
+
+TEST_F(CudaRelaunch, OfMemoryThatIsOnAnotherDeviceByNowGoesThere) {
+  launch(4);
+  for (auto* memory : {a, b}) {
+    for (int at = 0; at < 64; ++at) record.devices_of[memory + at] = 1;
+  }
+  launch(4);
+  EXPECT_EQ(record.launches.back().context, FakeDriver::primary(1));
+}
+
+TEST_F(CudaRelaunch, ForgetsTheOldestOfMany) {
+  for (std::int64_t n = 1; n <= 20; ++n) launch(n);
+  EXPECT_TRUE(repeated([&] { launch(20); }));
+  EXPECT_FALSE(repeated([&] { launch(1); }));
 }
 
 TEST_F(CudaLaunch, EncodesOncePerTensor) {
