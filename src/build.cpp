@@ -59,12 +59,18 @@ Library compile_c(const std::string& name, const std::string& source,
 
 // ---- Cuda ----
 
-std::string generate_cuda(const std::vector<std::unique_ptr<Passage>>& passages) {
-  std::vector<codegen::CudaKernel> kernels;
+// All entry functions in one source, for people; and in two, for the compiler: that of the first
+// variants, which most launches take, and that of the others.
+struct CudaSources {
+  std::string all, first, others;  ///< the last is empty when there are none
+};
+
+CudaSources generate_cuda(const std::vector<std::unique_ptr<Passage>>& passages) {
+  std::string all, first, others;
   for (const auto& p : passages) {
     for (std::size_t i = 0; i < p->variants.size(); ++i) {
       const lower::SimtKernel& lowered = p->variants[i]->lowered;
-      codegen::CudaKernel& kernel = kernels.emplace_back();
+      codegen::CudaKernel kernel;
       kernel.kernel = &lowered.kernel;
       kernel.shared_offsets = &lowered.shared_offsets;
       kernel.shared_bytes = lowered.shared_bytes;
@@ -72,9 +78,14 @@ std::string generate_cuda(const std::vector<std::unique_ptr<Passage>>& passages)
       for (const run::TensorParam& tensor : p->launch.tensors) {
         kernel.written.push_back(tensor.written);
       }
+      const std::string entry = codegen::cuda_entry(kernel);
+      all += entry;
+      (i == 0 ? first : others) += entry;
     }
   }
-  return codegen::generate_cuda(kernels);
+  CudaSources sources{codegen::cuda_source(all), codegen::cuda_source(first), {}};
+  if (!others.empty()) sources.others = codegen::cuda_source(others);
+  return sources;
 }
 
 // ---- Emulator ----
@@ -96,8 +107,15 @@ Module build(std::vector<std::unique_ptr<Passage>>& passages, const target::Targ
   Passage& first = *passages.front();
   Module module;
   bool cuda = target::is_simt(target);
-  module.source = std::make_shared<const std::string>(first.watch.time(
-      "codegen", [&] { return cuda ? generate_cuda(passages) : generate_c(passages); }));
+  CudaSources sources;
+  first.watch.time("codegen", [&] {
+    if (cuda) {
+      sources = generate_cuda(passages);
+    } else {
+      sources.all = generate_c(passages);
+    }
+  });
+  module.source = std::make_shared<const std::string>(std::move(sources.all));
   dump(fmt::format("{}.4-source.{}", first.tile->name, cuda ? "cu" : "c"),
        [&] { return *module.source; });
   if (target.kind == target::TargetKind::emulator) {
@@ -107,11 +125,18 @@ Module build(std::vector<std::unique_ptr<Passage>>& passages, const target::Targ
     return module;
   }
   if (cuda) {
-    run::CudaBuild built = first.watch.time("build", [&] {
-      return run::build_cubin(first.tile->name, *module.source, target.arch, options.use_cache);
-    });
+    auto build = [name = first.tile->name, arch = target.arch,
+                  use_cache = options.use_cache](const std::string& source) {
+      return run::build_cubin(name, source, arch, use_cache);
+    };
+    run::CudaBuild built = first.watch.time("build", [&] { return build(sources.first); });
     module.from_cache = built.hit;
-    for (auto& p : passages) module.cuda.emplace_back(built.module, std::move(p->launch));
+    std::shared_ptr<const run::LateModule> others;
+    if (!sources.others.empty()) {
+      others = std::make_shared<const run::LateModule>(
+          [build, source = std::move(sources.others)] { return build(source).module; });
+    }
+    for (auto& p : passages) module.cuda.emplace_back(built.module, std::move(p->launch), others);
     return module;
   }
   Library built = first.watch.time(

@@ -17,8 +17,8 @@ struct Module {
   bool from_cache = false;
 };
 
-/// Generates and compiles one source for all passages, whose entries get names of their own.
-/// Raises E08xx. A CUDA source that cannot be compiled here, for want of NVRTC, is an error at the
+/// Generates and compiles one source for all passages, whose entries get names of their own; on
+/// CUDA variants other than the first are compiled when a launch first needs one. Raises E08xx. A CUDA source that cannot be compiled here, for want of NVRTC, is an error at the
 /// first launch.
 Module build(std::vector<std::unique_ptr<Passage>>& passages, const target::Target& target,
              const CompileOptions& options);

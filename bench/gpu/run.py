@@ -293,7 +293,7 @@ class Bench:
                   ("floor", lambda: Contender("(write + read alone)", None, ends, compared=False))]
         for tile, extra in tiles:
             makers.append((f"{tile}", lambda tile=tile, extra=extra: self.ours(
-                f"tilecopy {tile[0]}x{tile[1]} {extra or ''}", kernels.im2col(
+                f"tilecopy {tile[0]}x{tile[1]}", kernels.im2col(
                     image, window, tile, dtype=dtype, **extra)[0], sets)))
         if peers.tilelang:
             for tile in ((64, 64), (128, 64)):

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/node.h"
@@ -19,12 +19,15 @@ struct CudaKernel {
   std::vector<bool> written;  ///< of each tensor
 };
 
-/// One source with an entry function for each kernel:
+/// The entry function of a kernel:
 ///
 ///   extern "C" __global__ void entry(tensors..., symbols..., scalars..., tensor maps...);
 ///
 /// in the order of the kernel's parameters, symbols as int64_t, a tc_tensor_map of 128 bytes for
 /// each TensorMap. The launcher flattens the grid into gridDim.x, the fastest index first.
-std::string generate_cuda(std::span<const CudaKernel> kernels);
+std::string cuda_entry(const CudaKernel& kernel);
+
+/// A source with these entry functions, and what they need before them.
+std::string cuda_source(std::string_view entries);
 
 }  // namespace tilecopy::codegen

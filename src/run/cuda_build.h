@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,24 @@ class CudaModule {
     void* handle;
   };
   mutable std::vector<Function> functions_;  ///< a few, searched by every launch
+};
+
+/// A module that is built when it is first needed. What building raises, the next call tries again.
+class LateModule {
+ public:
+  using Build = std::function<std::shared_ptr<const CudaModule>()>;
+  explicit LateModule(Build build) : build_(std::move(build)) {}
+
+  const CudaModule& get() const {
+    std::lock_guard lock(mutex_);
+    if (!module_) module_ = build_();
+    return *module_;
+  }
+
+ private:
+  Build build_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const CudaModule> module_;
 };
 
 struct CudaBuild {

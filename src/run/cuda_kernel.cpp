@@ -98,6 +98,7 @@ unsigned long long current_context(const CudaDriver& driver) {
 
 struct CudaKernel::State {
   std::shared_ptr<const CudaModule> module;
+  std::shared_ptr<const LateModule> others;
   LaunchPlan plan;
   std::mutex mutex;
   std::deque<Encoding> encodings;                      ///< the latest last
@@ -137,7 +138,8 @@ struct CudaKernel::State {
     const ChosenVariant chosen = choose_variant(plan, bound, pointers);
     const Variant& variant = plan.variants[chosen.index];
     auto launch = std::make_shared<Launch>();
-    launch->function = module->function(driver, variant.entry, variant.shared_bytes);
+    const CudaModule& code = chosen.index == 0 || !others ? *module : others->get();
+    launch->function = code.function(driver, variant.entry, variant.shared_bytes);
     launch->blocks = blocks;
     launch->threads = static_cast<unsigned>(plan.threads);
     launch->shared_bytes = static_cast<unsigned>(variant.shared_bytes);
@@ -151,9 +153,11 @@ struct CudaKernel::State {
   }
 };
 
-CudaKernel::CudaKernel(std::shared_ptr<const CudaModule> module, LaunchPlan plan)
+CudaKernel::CudaKernel(std::shared_ptr<const CudaModule> module, LaunchPlan plan,
+                       std::shared_ptr<const LateModule> others)
     : state_(std::make_shared<State>()) {
   state_->module = std::move(module);
+  state_->others = std::move(others);
   state_->plan = std::move(plan);
 }
 

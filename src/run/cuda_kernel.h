@@ -13,7 +13,10 @@ namespace tilecopy::run {
 /// Copies share one state; launches may run concurrently.
 class CudaKernel {
  public:
-  CudaKernel(std::shared_ptr<const CudaModule> module, LaunchPlan plan);
+  /// `module` has the entry of the first variant; those of the others are in `others` or, without
+  /// it, in the same module.
+  CudaKernel(std::shared_ptr<const CudaModule> module, LaunchPlan plan,
+             std::shared_ptr<const LateModule> others = nullptr);
 
   /// Launches on `stream` of the current context, or of the primary context of the tensors' device
   /// when there is none or it is another device's. Tensors in device memory are used where they

@@ -37,7 +37,7 @@ inline std::string cuda_source(const std::string& text) {
     const auto* buffer = std::get_if<Buffer>(&param);
     if (buffer) input.written.push_back(buffer->name().starts_with("B"));
   }
-  return codegen::generate_cuda({&input, 1});
+  return codegen::cuda_source(codegen::cuda_entry(input));
 }
 
 /// The function alone.

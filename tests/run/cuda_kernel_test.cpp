@@ -125,6 +125,27 @@ TEST_F(CudaLaunch, TakesTheFirstVariantWhoseGuardsHold) {
   EXPECT_EQ(record.launches[1].shared_bytes, 0u);
 }
 
+TEST_F(CudaLaunch, BuildsTheOtherVariantsWhenOneIsNeeded) {
+  int builds = 0;
+  bool fails = true;
+  auto build = [&]() -> std::shared_ptr<const CudaModule> {
+    ++builds;
+    if (fails) raise(ErrorCode::E0608, {}, {.found = "none"});
+    return std::make_shared<const CudaModule>("other code");
+  };
+  kernel = CudaKernel(std::make_shared<const CudaModule>("code"), scale_plan(),
+                      std::make_shared<const LateModule>(build));
+  launch(4);
+  EXPECT_EQ(builds, 0);
+  EXPECT_EQ(code_of([&] { launch(5); }), "E0608");
+  fails = false;
+  launch(5);
+  launch(7);
+  EXPECT_EQ(builds, 2);
+  EXPECT_EQ(launched(), "scale scale_any scale_any ");
+  EXPECT_EQ(calls("cuModuleLoadData"), 2);
+}
+
 // In the caller's own context a launch is remembered by all of its arguments.
 class CudaRelaunch : public CudaLaunch {
  protected:
