@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "base/diagnostic.h"
@@ -153,6 +154,9 @@ std::string compile_cubin(const std::string& source, const std::string& name,
   std::string architecture = "--gpu-architecture=" + arch;
   std::vector<const char*> options = {architecture.c_str()};
   options.insert(options.end(), std::begin(nvrtc_options), std::end(nvrtc_options));
+  int major = 0, minor = 0;
+  nvrtc.version(&major, &minor);
+  if (std::pair(major, minor) >= std::pair(12, 4)) options.push_back(nvrtc_minimal_option);
   if (program.compile(options)) return program.cubin();
   raise(ErrorCode::E0805, {},
         {.needed = fmt::format("CUDA C++ for {}", arch),
