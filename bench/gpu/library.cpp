@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bench/gpu/device.h"
+#include "run/nvrtc.h"
 #include "tilecopy/tilecopy.h"
 
 namespace tilecopy::bench {
@@ -100,6 +101,19 @@ void* bench_compile(const char* text, const char* method, int use_cache, double*
     *from_cache = kernel->from_cache();
     return kernel.release();
   });
+}
+
+/// Milliseconds that NVRTC takes for a kernel without a statement; below 0 on failure.
+double bench_empty_compile() {
+  try {
+    const double begin = seconds();
+    const std::string name = "f" + std::to_string(static_cast<long long>(begin * 1e9));
+    run::compile_cubin("extern \"C\" __global__ void " + name + "() {}\n", "empty", "sm_90a");
+    return (seconds() - begin) * 1e3;
+  } catch (const std::exception& error) {
+    last_error = error.what();
+    return -1;
+  }
 }
 
 /// Such as "tma, tma": the ways of the tile operations in order.

@@ -86,8 +86,10 @@ def host_table(results):
             yield (f"| a launch, {e['contender']} | {e['us']:.2f} us | {e['bare_us']:.2f} us, the driver's own call |")
         elif e["case"] == "compile" and e["ours"]:
             other = tilelang.get(e["contender"])
+            beside = [f"{e['empty_ms']:.1f} ms, NVRTC for a kernel that does nothing"] if "empty_ms" in e else []
+            beside += [f"{other:.0f} ms, TileLang"] if other else []
             yield (f"| compiling {e['contender']} | {e['cold_ms']:.1f} ms, of which {e['own_ms']:.2f} ms are ours; "
-                   f"{e['disk_ms']:.2f} ms from disk | {f'{other:.0f} ms, TileLang' if other else ''} |")
+                   f"{e['disk_ms']:.2f} ms from disk | {'; '.join(beside)} |")
 
 
 def plot(cases):

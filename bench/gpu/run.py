@@ -322,17 +322,20 @@ class Bench:
                  "transpose": kernels.transpose((8192, 8192), (64, 64)),
                  "im2col": kernels.im2col((32, 56, 56, 64), (3, 1, 1, 1), (128, 64))[0]}
         for name, text in texts.items():
-            cold = []
+            cold, empty = [], []
             for number in range(9):  # each with a shape of its own, which nothing has compiled before
                 fresh = text.replace(f"function {name}(", f"function {name}{number}{time.time_ns()}(")
                 kernel = self.library.compile(fresh, cache=True)
                 hit = self.library.compile(fresh, cache=True)
+                empty.append(self.library.empty_compile_ms())
                 cold.append((kernel.own_ms + kernel.build_ms, kernel.own_ms, hit.own_ms + hit.build_ms,
                              hit.from_cache))
             total, own, disk = (statistics.median(c[i] for c in cold) for i in range(3))
             self.results.append({"case": "compile", "contender": name, "ours": True, "cold_ms": total,
-                                 "own_ms": own, "disk_ms": disk, "hits": all(c[3] for c in cold)})
-            print(f"compile {name}: cold {total:.1f} ms of which ours {own:.2f}, from disk {disk:.2f} ms")
+                                 "own_ms": own, "disk_ms": disk, "hits": all(c[3] for c in cold),
+                                 "empty_ms": statistics.median(empty)})
+            print(f"compile {name}: cold {total:.1f} ms of which ours {own:.2f}, from disk {disk:.2f} ms; "
+                  f"an empty kernel {statistics.median(empty):.1f} ms")
         if not peers.tilelang:
             return
         makers = {"copy": lambda t: peers.tilelang_copy((8192, 8192), (t, 128), "float16"),

@@ -22,11 +22,16 @@ class Library:
         self._lib = ctypes.CDLL(path)
         for name in ("bench_error", "bench_ways", "bench_explain_json"):
             getattr(self._lib, name).restype = ctypes.c_char_p
+        self._lib.bench_empty_compile.restype = ctypes.c_double
         for name in ("bench_compile", "bench_bind"):
             getattr(self._lib, name).restype = ctypes.c_void_p
 
     def _raise(self):
         raise RuntimeError(self._lib.bench_error().decode())
+
+    def empty_compile_ms(self):
+        """What NVRTC takes for a kernel that does nothing."""
+        return self._lib.bench_empty_compile()
 
     def compile(self, text, method="", cache=False):
         own, build, hit = ctypes.c_double(), ctypes.c_double(), ctypes.c_int()
