@@ -103,6 +103,9 @@ void* bench_compile(const char* text, const char* method, int use_cache, double*
   });
 }
 
+/// Forgets a kernel that nothing is bound to.
+void bench_release(void* kernel) { delete static_cast<CompiledKernel*>(kernel); }
+
 /// Milliseconds that NVRTC takes for a kernel without a statement; below 0 on failure.
 double bench_empty_compile() {
   try {

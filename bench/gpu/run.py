@@ -306,43 +306,14 @@ class Bench:
                 makers.append((f"{name}: tilelang {tile}", made))
         return Case(name, moved, sets, self.try_all(makers), reference)
 
-    # ---- Costs of the host ----
+    # ---- Costs of the host: ours are in host_costs.py ----
 
-    def launch_costs(self):
-        for tensors in (2, 10):
-            arrays = [torch.zeros(32, dtype=torch.int32, device="cuda") for _ in range(tensors)]
-            bound = self.library.compile(kernels.nothing(tensors)).bind(*arrays)
-            ours, bare = bound.launch_cost(tensors)
-            self.results.append({"case": "launch", "contender": f"{tensors} arguments", "ours": True,
-                                 "us": ours, "bare_us": bare})
-            print(f"launch, {tensors} arguments: {ours:.2f} us, bare driver {bare:.2f} us")
-
-    def compile_costs(self):
-        texts = {"copy": kernels.copy((8192, 8192), (64, 128), load="tma", store="tma"),
-                 "transpose": kernels.transpose((8192, 8192), (64, 64)),
-                 "im2col": kernels.im2col((32, 56, 56, 64), (3, 1, 1, 1), (128, 64))[0]}
-        for name, text in texts.items():
-            cold, empty = [], []
-            for number in range(9):  # each with a shape of its own, which nothing has compiled before
-                fresh = text.replace(f"function {name}(", f"function {name}{number}{time.time_ns()}(")
-                kernel = self.library.compile(fresh, cache=True)
-                hit = self.library.compile(fresh, cache=True)
-                empty.append(self.library.empty_compile_ms())
-                cold.append((kernel.own_ms + kernel.build_ms, kernel.own_ms, hit.own_ms + hit.build_ms,
-                             hit.from_cache))
-            total, own, disk = (statistics.median(c[i] for c in cold) for i in range(3))
-            self.results.append({"case": "compile", "contender": name, "ours": True, "cold_ms": total,
-                                 "own_ms": own, "disk_ms": disk, "hits": all(c[3] for c in cold),
-                                 "empty_ms": statistics.median(empty)})
-            print(f"compile {name}: cold {total:.1f} ms of which ours {own:.2f}, from disk {disk:.2f} ms; "
-                  f"an empty kernel {statistics.median(empty):.1f} ms")
-        if not peers.tilelang:
-            return
+    def tilelang_compile_costs(self):
         makers = {"copy": lambda t: peers.tilelang_copy((8192, 8192), (t, 128), "float16"),
                   "im2col": lambda t: peers.tilelang_im2col((32, 56, 56, 64), (3, 1, 1, 1), (t, 64), "float16")}
         for name, make in makers.items():
             spent = []
-            for tile in (16, 32, 64, 128):
+            for tile in (16, 48, 96):  # which no case has compiled
                 begin = time.perf_counter()
                 try:
                     make(tile)
@@ -445,6 +416,7 @@ def main():
     parser.add_argument("--only", default="", help="cases whose name matches")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--commit", default="unknown")
+    parser.add_argument("--host", help="results of host_costs.py to put beside")
     parser.add_argument("--json", help="where the results go")
     options = parser.parse_args()
     bench = Bench(options)
@@ -457,12 +429,14 @@ def main():
         except Exception:
             bench.failures.append(f"{name}: {traceback.format_exc(limit=-2)}")
         torch.cuda.empty_cache()
-    if re.search(options.only, "host costs"):
-        bench.launch_costs()
-        bench.compile_costs()
+    if peers.tilelang and not options.only:
+        bench.tilelang_compile_costs()
     for failure in bench.failures:
         print("not run:", failure)
     print(f"{time.perf_counter() - begin:.0f} s")
+    if options.host:
+        with open(options.host) as file:
+            bench.results += json.load(file)
     if options.json:
         with open(options.json, "w") as file:
             json.dump({"about": about(options), "results": bench.results, "not_run": bench.failures}, file, indent=1)

@@ -49,6 +49,11 @@ class Kernel:
         self._lib, self._handle = lib, ctypes.c_void_p(handle)
         self.own_ms, self.build_ms, self.from_cache = own_ms, build_ms, from_cache
 
+    def release(self):
+        """Forgets it, so that compiling the same text again asks the cache on disk."""
+        self._lib.bench_release(self._handle)
+        self._handle = None
+
     def ways(self):
         return self._lib.bench_ways(self._handle).decode()
 

@@ -165,9 +165,8 @@ void Block::wake_mbarrier_waiters(std::int64_t offset) {
 
 void Block::report_deadlock() {
   std::string text;
-  const Site* where = nullptr;
+  const Site *where = nullptr, *other = nullptr;
   Fault fault = Fault::deadlock;
-  std::string help;
   for (const Warp& warp : warps_) {
     if (!text.empty()) text += "; ";
     text += fmt::format("warp {} ", warp.first_thread / lanes);
@@ -187,13 +186,15 @@ void Block::report_deadlock() {
             warp.parity, mbarrier.phase, mbarrier.pending, mbarrier.arrivals, mbarrier.bytes,
             mbarrier.expected);
         where = site(warp.site);
-        fault = mbarrier.pending == 0 && mbarrier.bytes != 0 ? Fault::transaction_bytes
-                                                             : Fault::deadlock;
+        const bool lacks_bytes = mbarrier.pending == 0 && mbarrier.bytes != 0;
+        fault = lacks_bytes ? Fault::transaction_bytes : Fault::deadlock;
+        // What asks for more than comes: the expectation, or the number of arrivals.
+        other = site(lacks_bytes ? mbarrier.expecting_site : mbarrier.initialised.site);
         break;
       }
     }
   }
-  reporter_.halt(fault, where, text, help);
+  reporter_.halt(fault, where, text, other);
 }
 
 void Block::check_end() {
@@ -376,14 +377,16 @@ void Block::complete_if_due(std::int64_t offset, int site_index) {
         Fault::transaction_bytes, site(site_index),
         fmt::format("copies brought {} bytes more than the {} that the phase expects: it "
                     "would never complete",
-                    -mbarrier.bytes, mbarrier.expected));
+                    -mbarrier.bytes, mbarrier.expected),
+        site(mbarrier.expecting_site));
   }
   if (mbarrier.bytes != 0) return;
   if (mbarrier.operations > 0) {
     reporter_.halt(Fault::transaction_bytes, site(site_index),
                    fmt::format("the phase completes after {} bytes, while {} of its copies are "
                                "under way",
-                               mbarrier.expected, mbarrier.operations));
+                               mbarrier.expected, mbarrier.operations),
+                   site(mbarrier.expecting_site));
   }
   ++counts_.barriers;
   ++mbarrier.phase;

@@ -81,7 +81,8 @@ struct Mbarrier {
   Known arriving = nothing();  ///< of the phase under way
   Known arriving_fenced = nothing();
   Access initialised;
-  int operations = 0;  ///< copies under way that will signal this phase
+  int expecting_site = -1;  ///< of the last arrival that expects bytes
+  int operations = 0;       ///< copies under way that will signal this phase
 };
 
 /// An asynchronous copy.

@@ -392,6 +392,7 @@ void Block::expect_tx(Warp& warp, int lane, const Step& step, const Instruction&
                    fmt::format("{} arrives at a phase that has all of its {} arrivals",
                                agent_text(thread), mbarrier.arrivals));
   }
+  mbarrier.expecting_site = step.site;
   mbarrier.bytes += size;
   mbarrier.expected += size;
   --mbarrier.pending;

@@ -30,8 +30,9 @@ class Reporter {
   /// Throws Halt once there are enough.
   void add(Fault fault, const Site* site, std::string text, const Site* other = nullptr,
            std::string help = {});
-  [[noreturn]] void halt(Fault fault, const Site* site, std::string text, std::string help = {}) {
-    add(fault, site, std::move(text), nullptr, std::move(help));
+  [[noreturn]] void halt(Fault fault, const Site* site, std::string text,
+                         const Site* other = nullptr) {
+    add(fault, site, std::move(text), other);
     throw Halt{};
   }
 
